@@ -1,0 +1,104 @@
+"""Settings: the INTERLOCK_ names of the environment and of a `.env` file in the current folder.
+
+The environment wins over the file. Reading settings imports nothing heavy, because every command does it.
+"""
+
+import difflib
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import platformdirs
+from dotenv import dotenv_values
+
+from memory.errors import UsageError
+
+PREFIX = "INTERLOCK_"
+KNOWN = frozenset(
+    {
+        "INTERLOCK_ANALYTICS_URL",
+        "INTERLOCK_DATABASE_URL",
+        "INTERLOCK_DEPLOY_COMMAND",
+        "INTERLOCK_DEPLOY_ENV",
+        "INTERLOCK_EMBEDDINGS",
+        "INTERLOCK_HOME",
+        "INTERLOCK_LEASE_SECONDS",
+        "INTERLOCK_MCP",
+        "INTERLOCK_MODEL",
+        "INTERLOCK_OPERATOR_TOKEN",
+        "INTERLOCK_POLICY",
+        "INTERLOCK_QDRANT_API_KEY",
+        "INTERLOCK_QDRANT_URL",
+        "INTERLOCK_STEP_LIMIT",
+        "INTERLOCK_TENANT",
+        "INTERLOCK_TOOLS",
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """`database_url` is None where the embedded server is meant; `lease_seconds` are seconds, `step_limit` turns of the model."""
+
+    home: Path
+    database_url: str | None = None
+    model: str | None = None
+    openai_api_key: str | None = None
+    openai_base_url: str | None = None
+    tools: tuple[str, ...] = ()
+    policy: Path | None = None
+    deploy_command: str | None = None
+    tenant: str = "default"
+    operator_token: str | None = None
+    lease_seconds: float = 30.0
+    step_limit: int = 50
+
+
+def read_environment(folder: Path | None = None) -> dict[str, str]:
+    """The names that count here, from `.env` in `folder` (default: the current one) and from the environment above it."""
+    file = (folder or Path.cwd()) / ".env"
+    values = {name: value for name, value in dotenv_values(file).items() if value is not None} if file.is_file() else {}
+    return {**values, **os.environ}
+
+
+def load_settings(environment: Mapping[str, str] | None = None) -> Settings:
+    """Raises UsageError for a name that does not exist, with the nearest one, and for a value that cannot be read."""
+    env = read_environment() if environment is None else environment
+    _refuse_unknown(env)
+    value = {name: text.strip() for name in [*KNOWN, "OPENAI_API_KEY", "OPENAI_BASE_URL"] if (text := env.get(name, "")).strip()}
+    policy = value.get("INTERLOCK_POLICY")
+    return Settings(
+        home=Path(value.get("INTERLOCK_HOME") or platformdirs.user_data_dir("interlock", appauthor=False)).expanduser().absolute(),
+        database_url=value.get("INTERLOCK_DATABASE_URL"),
+        model=value.get("INTERLOCK_MODEL"),
+        openai_api_key=value.get("OPENAI_API_KEY"),
+        openai_base_url=value.get("OPENAI_BASE_URL"),
+        tools=tuple(name.strip() for name in value.get("INTERLOCK_TOOLS", "").split(",") if name.strip()),
+        policy=Path(policy).expanduser() if policy else None,
+        deploy_command=value.get("INTERLOCK_DEPLOY_COMMAND"),
+        tenant=value.get("INTERLOCK_TENANT", "default"),
+        operator_token=value.get("INTERLOCK_OPERATOR_TOKEN"),
+        lease_seconds=_number(value, "INTERLOCK_LEASE_SECONDS", default=30, least=1),
+        step_limit=int(_number(value, "INTERLOCK_STEP_LIMIT", default=50, least=1)),
+    )
+
+
+def _refuse_unknown(env: Mapping[str, str]) -> None:
+    for name in sorted(env):
+        if name.startswith(PREFIX) and name not in KNOWN:
+            near = difflib.get_close_matches(name, sorted(KNOWN), n=1, cutoff=0.0)
+            raise UsageError(f"There is no setting {name!r}.", remedy=f"Did you mean {near[0]}?", code="unknown_setting")
+
+
+def _number(value: Mapping[str, str], name: str, *, default: float, least: float) -> float:
+    text = value.get(name)
+    if text is None:
+        return default
+    try:
+        number = float(text)
+    except ValueError:
+        number = float("nan")
+    if not least <= number <= 1e9:
+        raise UsageError(f"{name} must be a number of at least {least:g}, not {text!r}.", code="bad_setting")
+    return number

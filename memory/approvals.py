@@ -1,0 +1,136 @@
+"""Port: questions to people, and their answers.
+
+The rules are not here: `decide` gives what is stored to a pure function of `graph.approval` and writes what that says, all in
+one transaction.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Literal, Protocol
+
+from memory.errors import InterlockError
+from memory.people import Identity
+
+Kind = Literal["pre_execution", "unknown_outcome", "compensation", "final_answer"]
+ApprovalStatus = Literal["pending", "approved", "rejected", "expired", "escalated", "cancelled"]
+VoteType = Literal["approve", "modify", "reject", "escalate", "done", "retry", "abandon", "cancel"]
+
+
+@dataclass(frozen=True, slots=True)
+class NewApproval:
+    """`rules` is what the policy said (sources, four_eyes, deadline, rule, policy); `deadline` are seconds from the asking.
+
+    `said` is the model's own text beside its proposal, `note` ours: why this is asked (again).
+    """
+
+    approval_id: str
+    thread_id: str
+    call_key: str
+    tool_call_id: str
+    kind: Kind
+    tool: str
+    args: Mapping[str, Any]
+    args_sha256: str
+    schema_sha256: str
+    tier: int
+    required: int
+    rules: Mapping[str, Any]
+    graph_version: str
+    note: str = ""
+    said: str = ""
+    secret: tuple[str, ...] = ()
+    deadline: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Vote:
+    version: int
+    voter: str
+    actor: Identity
+    type: VoteType
+    comment: str
+    detail: Mapping[str, Any]
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Approval:
+    """Times are aware, UTC, by the database's clock; `overdue` is judged by it. `have` counts approvals of this version."""
+
+    approval_id: str
+    thread_id: str
+    call_key: str
+    tool_call_id: str
+    kind: Kind
+    status: ApprovalStatus
+    tool: str
+    args: dict[str, Any]
+    args_sha256: str
+    proposed_args: dict[str, Any]
+    schema_sha256: str
+    note: str
+    said: str
+    tier: int
+    required: int
+    have: int
+    rules: dict[str, Any]
+    version: int
+    graph_version: str
+    outcome: dict[str, Any] | None
+    requested_at: datetime
+    expires_at: datetime | None
+    decided_at: datetime | None
+    overdue: bool
+    requester: Identity
+    starter: Identity
+
+
+@dataclass(frozen=True, slots=True)
+class Ruling:
+    """What a vote leads to. `modified` is (args, args_sha256) of a new version; `successor` a question that takes this one's place.
+
+    `refusal` is raised after the rest was written: a late vote is refused, and the question expires.
+    """
+
+    status: ApprovalStatus
+    outcome: Mapping[str, Any] | None = None
+    modified: tuple[Mapping[str, Any], str] | None = None
+    successor: NewApproval | None = None
+    refusal: InterlockError | None = None
+    counts: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Ballot:
+    """One vote as it comes in. `detail` is kept with it: the new arguments, what follows a rejection, a text."""
+
+    type: VoteType
+    actor: Identity
+    comment: str = ""
+    detail: Mapping[str, Any] = field(default_factory=dict)
+    seen_version: int | None = None
+
+
+Judge = Callable[[Approval, Sequence[Vote], Ballot], Ruling]
+
+
+class Approvals(Protocol):
+    async def open(self, questions: Sequence[NewApproval]) -> Sequence[Approval]:
+        """Idempotent: one that exists is returned as it stands. Each new one is on the record in the same transaction."""
+
+    async def get(self, approval_id: str) -> Approval | None: ...
+
+    async def find(self, name: str) -> Sequence[Approval]:
+        """By id, by a prefix of at least 6 characters, or the open ones of the thread with that name."""
+
+    async def of_thread(self, thread_id: str) -> Sequence[Approval]: ...
+
+    async def pending(self, *, tier: int | None = None, limit: int = 1000) -> Sequence[Approval]:
+        """Oldest first."""
+
+    async def decide(self, approval_id: str, ballot: Ballot, judge: Judge) -> Approval:
+        """One transaction: compare-and-set, vote, record, wake-up. What the judge refuses is on the record as such, and raised."""
+
+    async def refused(self, approval_id: str, ballot: Ballot, why: InterlockError) -> None:
+        """Puts an attempt that changed nothing on the record."""

@@ -1,0 +1,68 @@
+"""The right of one process to drive a thread, and the table of those that this process holds.
+
+The saver cannot see what a node sets in its context, so it finds the fence here, by thread.
+"""
+
+import os
+import socket
+from dataclasses import dataclass
+from pathlib import Path
+
+from memory.errors import StaleError
+
+
+@dataclass(frozen=True, slots=True)
+class Lease:
+    """`epoch` is the fence: it grows with each holder, and a write with an older one is refused."""
+
+    thread_id: str
+    owner: str
+    epoch: int
+
+
+class LeaseLostError(StaleError):
+    """Another process drives the thread now; what this one does next must not count."""
+
+    code = "lease_lost"
+
+
+held: dict[str, Lease] = {}
+
+
+def holding(thread_id: str) -> Lease:
+    lease = held.get(thread_id)
+    if lease is None:
+        raise LeaseLostError(f"This process does not drive thread {thread_id!r}.")
+    return lease
+
+
+def owner_name() -> str:
+    """`host:pid:born:place`. Place is the kernel's boot and process namespace, in which `pid` and `born` mean something."""
+    pid = os.getpid()
+    return f"{socket.gethostname()}:{pid}:{_born(pid)}:{_place()}"
+
+
+def is_dead(owner: str) -> bool:
+    """True only where it is certain: the process was of this machine and namespace and is no more (or its pid is another's)."""
+    try:
+        _, pid, born, place = owner.rsplit(":", 3)
+        return place == _place() != "" and born != "" and _born(int(pid)) != born
+    except ValueError:
+        return False
+
+
+def _born(pid: int) -> str:
+    """The start of a process in clock ticks since boot; empty if it is gone, a zombie, or the system cannot tell."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
+    except (OSError, IndexError):
+        return ""
+    return "" if fields[0] in {"Z", "X"} else fields[19]
+
+
+def _place() -> str:
+    try:
+        boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+        return f"{boot[:8]}-{Path('/proc/self/ns/pid').stat().st_ino}"
+    except OSError:
+        return ""

@@ -1,0 +1,86 @@
+"""Port: the ledger of executions. What was begun, what came out, what nobody knows.
+
+Intent, effect, outcome: `begin` commits before the effect, `finish` after it. A row at `started` whose process is gone is unknown.
+"""
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Literal, Protocol
+
+from memory.approvals import NewApproval
+from memory.leases import Lease
+
+ExecutionStatus = Literal["started", "succeeded", "failed", "unknown", "abandoned"]
+
+
+@dataclass(frozen=True, slots=True)
+class Intent:
+    """`approval_id` is the stored approval that permits it; it must be given where `critical` is true."""
+
+    call_key: str
+    thread_id: str
+    tool_call_id: str
+    tool: str
+    args: Mapping[str, Any]
+    args_sha256: str
+    critical: bool
+    approval_id: str | None
+    idempotency_key: str
+
+
+@dataclass(frozen=True, slots=True)
+class Execution:
+    call_key: str
+    thread_id: str
+    tool_call_id: str
+    tool: str
+    args: dict[str, Any]
+    args_sha256: str
+    approval_id: str | None
+    idempotency_key: str
+    status: ExecutionStatus
+    attempts: int
+    result: str | None
+    error: str | None
+    started_at: datetime
+    finished_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class Begun:
+    """`go`: do it now, as attempt `execution.attempts`. `done`: it was. `unsettled`: it was begun and nobody knows. `refused`: `why`."""
+
+    state: Literal["go", "done", "unsettled", "refused"]
+    execution: Execution | None = None
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    status: Literal["succeeded", "failed", "unknown"]
+    text: str
+
+
+Effect = Callable[[Any], Awaitable[Result]]
+
+
+class Ledger(Protocol):
+    async def begin(self, lease: Lease, intent: Intent) -> Begun:
+        """The gate and the fence: a critical call begins only against its stored approval, and only under a current lease."""
+
+    async def again(self, lease: Lease, execution: Execution, *, why: str) -> Execution:
+        """A further attempt at what was begun and may safely be repeated."""
+
+    async def finish(self, execution: Execution, result: Result, *, how: str = "returned") -> None:
+        """Of this attempt only; news of an attempt that is no longer the current one is kept as late."""
+
+    async def transact(self, lease: Lease, execution: Execution, effect: Effect) -> Result:
+        """Runs `effect(connection)`; it and its outcome commit together, or, unless it succeeded, neither does."""
+
+    async def give_up(self, execution: Execution, *, why: str, question: NewApproval) -> None:
+        """The outcome is unknown, and people are asked, in one transaction."""
+
+    async def late(self, execution: Execution, text: str) -> None: ...
+
+    async def of_thread(self, thread_id: str) -> Sequence[Execution]: ...

@@ -1,0 +1,26 @@
+"""Who acts: a name, and where the name comes from. Both are on the record."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+Source = Literal["token", "oidc", "os", "ui", "claimed", "process", "policy", "unknown"]
+VERIFIED: frozenset[str] = frozenset({"token", "oidc", "os"})
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """`source` says how the name is known; only the sources in VERIFIED tell people apart."""
+
+    name: str
+    source: Source
+
+    @property
+    def voter(self) -> str:
+        """Votes are counted by this; all unverified identities together are one voter."""
+        return f"{self.source}:{self.name}" if self.source in VERIFIED else "unverified"
+
+    def __str__(self) -> str:
+        return f"{self.name} ({self.source})"
+
+
+NOBODY = Identity("unknown", "unknown")

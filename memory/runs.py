@@ -1,0 +1,84 @@
+"""Port: one row a thread. Who asked, how it stands, who drives it."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Literal, Protocol
+
+from memory.leases import Lease
+from memory.people import Identity
+
+Status = Literal["running", "waiting", "completed", "rejected", "failed", "cancelled", "stopped"]
+ENDED: frozenset[str] = frozenset({"completed", "rejected", "failed", "cancelled", "stopped"})
+
+
+@dataclass(frozen=True, slots=True)
+class NewRun:
+    """`input` is None where a thread is adopted from its checkpoint. Versions are hashes of what the code was."""
+
+    thread_id: str
+    input: str | None
+    requester: Identity
+    starter: Identity
+    tenant: str
+    graph_version: str
+    tools_version: str
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """Times are aware and in UTC, by the database's clock; `lease_live` too is judged by that clock."""
+
+    thread_id: str
+    status: Status
+    input: str | None
+    requester: Identity
+    starter: Identity
+    tenant: str
+    lineage_root: str
+    graph_version: str
+    tools_version: str
+    final_answer: str | None
+    error: Mapping[str, Any] | None
+    cancel_requested: Mapping[str, Any] | None
+    wake_seq: int
+    lease_owner: str | None
+    lease_epoch: int
+    lease_since: datetime | None
+    lease_live: bool
+    created_at: datetime
+    updated_at: datetime
+
+
+class Runs(Protocol):
+    async def create(self, new: NewRun, *, adopted: bool = False) -> Run:
+        """ConflictError `thread_exists` if there is one."""
+
+    async def get(self, thread_id: str) -> Run | None: ...
+
+    async def newest(self, *, status: Status | None = None, limit: int = 100) -> Sequence[Run]: ...
+
+    async def acquire(self, thread_id: str, owner: str, seconds: float, *, dead_owner: str | None = None) -> Lease:
+        """Excludes every other driver. BusyError names the one that holds it, unless that one is `dead_owner`."""
+
+    async def renew(self, lease: Lease, seconds: float) -> None:
+        """LeaseLostError if another process took over."""
+
+    async def settle(
+        self,
+        lease: Lease,
+        *,
+        seen_wake_seq: int,
+        status: Status,
+        final_answer: str | None = None,
+        error: Mapping[str, Any] | None = None,
+    ) -> bool:
+        """Writes how the thread stands and gives the lease up, unless it was woken since: then False, and nothing is written."""
+
+    async def release(self, lease: Lease) -> None:
+        """Gives the lease up on an error's way out; a lease that is lost already is no error."""
+
+    async def reopen(self, lease: Lease) -> None:
+        """A stopped or failed thread that is driven on is running again."""
+
+    async def request_cancel(self, thread_id: str, by: Identity, comment: str) -> None: ...
