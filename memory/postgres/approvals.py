@@ -1,0 +1,194 @@
+"""Approvals in PostgreSQL. Locks are taken in one order everywhere: run, approval, execution, and the record last."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from psycopg.types.json import Json
+
+from memory.approvals import Approval, Ballot, Judge, NewApproval, Ruling, Vote
+from memory.errors import InterlockError, NotFoundError
+from memory.people import Identity
+from memory.postgres.audit import append
+from memory.postgres.database import Connection, Database
+
+SELECT = """
+SELECT a.*, r.requester, r.requester_source, r.starter, r.starter_source,
+    coalesce(a.expires_at <= clock_timestamp(), false) AS overdue,
+    (SELECT count(*) FROM interlock.decision d WHERE d.approval_id = a.approval_id AND d.version = a.version
+        AND d.type IN ('approve', 'modify')) AS have
+FROM interlock.approval a JOIN interlock.run r USING (thread_id)
+"""
+AGENT = Identity("agent", "process")
+
+
+class PostgresApprovals:
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def open(self, questions: Sequence[NewApproval]) -> Sequence[Approval]:
+        ids = [question.approval_id for question in questions]
+        found = {approval.approval_id: approval for approval in await self._read("WHERE a.approval_id = ANY(%s)", (ids,))}
+        missing = [question for question in questions if question.approval_id not in found]
+        if missing:
+            async with self._database.transaction() as db:
+                for question in missing:
+                    await insert(db, question)
+            return await self.open(questions)
+        return [found[name] for name in ids]
+
+    async def get(self, approval_id: str) -> Approval | None:
+        found = await self._read("WHERE a.approval_id = %s", (approval_id,))
+        return found[0] if found else None
+
+    async def find(self, name: str) -> Sequence[Approval]:
+        prefix = name.lower() if len(name) >= 6 and all(char in "0123456789abcdef" for char in name.lower()) else None
+        by_id = await self._read("WHERE starts_with(a.approval_id, %s)", (prefix,)) if prefix else []
+        return by_id or await self._read("WHERE a.thread_id = %s AND a.status = 'pending'", (name,))
+
+    async def of_thread(self, thread_id: str) -> Sequence[Approval]:
+        return await self._read("WHERE a.thread_id = %s", (thread_id,))
+
+    async def pending(self, *, tier: int | None = None, limit: int = 1000) -> Sequence[Approval]:
+        return await self._read(
+            "WHERE a.status = 'pending' AND (%(tier)s::int IS NULL OR a.tier = %(tier)s)",
+            {"tier": tier, "limit": limit},
+            tail="LIMIT %(limit)s",
+        )
+
+    async def decide(self, approval_id: str, ballot: Ballot, judge: Judge) -> Approval:
+        try:
+            ruling = await self._judged(approval_id, ballot, judge)
+        except NotFoundError:
+            raise
+        except InterlockError as why:
+            await self.refused(approval_id, ballot, why)
+            raise
+        if ruling.refusal:
+            await self.refused(approval_id, ballot, ruling.refusal)
+            raise ruling.refusal
+        decided = await self.get(approval_id)
+        assert decided is not None  # noqa: S101 - approvals are never deleted
+        return decided
+
+    async def refused(self, approval_id: str, ballot: Ballot, why: InterlockError) -> None:
+        async with self._database.transaction() as db:
+            row = await (
+                await db.execute("SELECT thread_id FROM interlock.approval WHERE approval_id = %s", (approval_id,))
+            ).fetchone()
+            if row:
+                await append(db, row["thread_id"], "refused_attempt", ballot.actor, {
+                    "approval_id": approval_id, "code": why.code, "comment": ballot.comment, "type": ballot.type, "why": why.message,
+                })  # fmt: skip
+
+    async def _judged(self, approval_id: str, ballot: Ballot, judge: Judge) -> Ruling:
+        async with self._database.transaction() as db:
+            await db.execute(LOCK_RUN, (approval_id,))
+            row = await (await db.execute(SELECT + "WHERE a.approval_id = %s FOR UPDATE OF a", (approval_id,))).fetchone()
+            if row is None:
+                raise NotFoundError(f"There is no approval {approval_id!r}.", code="no_such_approval")
+            approval = _approval(row)
+            votes = [_vote(vote) for vote in await (await db.execute(VOTES, (approval_id,))).fetchall()]
+            ruling = judge(approval, votes, ballot)
+            await self._write(db, approval, ballot, ruling)
+        return ruling
+
+    async def _write(self, db: Connection, approval: Approval, ballot: Ballot, ruling: Ruling) -> None:
+        version = approval.version + (1 if ruling.modified else 0)
+        if not ruling.refusal:
+            await db.execute(INSERT_VOTE, {
+                "approval_id": approval.approval_id, "version": version, "voter": ballot.actor.voter, "actor": ballot.actor.name,
+                "actor_source": ballot.actor.source, "type": ballot.type, "comment": ballot.comment, "detail": Json(ballot.detail),
+            })  # fmt: skip
+        args, digest = ruling.modified or (approval.args, approval.args_sha256)
+        await db.execute(UPDATE, {
+            "approval_id": approval.approval_id, "version": version, "status": ruling.status, "args": Json(args),
+            "args_sha256": digest, "outcome": ruling.outcome and Json(ruling.outcome),
+        })  # fmt: skip
+        if ruling.status != "pending":
+            await db.execute("UPDATE interlock.run SET wake_seq = wake_seq + 1 WHERE thread_id = %s", (approval.thread_id,))
+        if ruling.successor:
+            await insert(db, ruling.successor)
+        await append(db, approval.thread_id, _kind_of(ruling), ballot.actor, {
+            "approval_id": approval.approval_id, "args_sha256": digest, "comment": ballot.comment, "detail": dict(ballot.detail),
+            "modified_args": dict(args) if ruling.modified else None, "status": ruling.status, "type": ballot.type,
+            "version": version,
+        })  # fmt: skip
+
+    async def _read(self, where: str, values: Any, *, tail: str = "") -> list[Approval]:
+        query = f"{SELECT} {where} ORDER BY a.requested_at, a.approval_id {tail}"
+        async with self._database.connection() as db:
+            rows = await (await db.execute(query, values)).fetchall()
+        return [_approval(row) for row in rows]
+
+
+async def insert(db: Connection, new: NewApproval) -> None:
+    """Puts a question and its place on the record; nothing happens if it is there already."""
+    done = await db.execute(INSERT, {
+        "approval_id": new.approval_id, "thread_id": new.thread_id, "call_key": new.call_key, "tool_call_id": new.tool_call_id,
+        "kind": new.kind, "tool": new.tool, "args": Json(new.args), "args_sha256": new.args_sha256,
+        "schema_sha256": new.schema_sha256, "note": new.note, "said": new.said, "tier": new.tier, "required": new.required,
+        "rules": Json(new.rules), "graph_version": new.graph_version, "deadline": new.deadline,
+    })  # fmt: skip
+    if done.rowcount:
+        await append(db, new.thread_id, "approval_requested", AGENT, {
+            "approval_id": new.approval_id, "args": masked(new.args, new.secret), "args_sha256": new.args_sha256,
+            "call_key": new.call_key, "kind": new.kind, "note": new.note, "required": new.required, "rules": dict(new.rules),
+            "said": new.said, "tier": new.tier, "tool": new.tool,
+        })  # fmt: skip
+
+
+def masked(args: Mapping[str, Any], secret: Sequence[str]) -> dict[str, Any]:
+    """Arguments as they may stand on the record."""
+    return {name: "‹secret›" if name in secret else value for name, value in args.items()}
+
+
+def _kind_of(ruling: Ruling) -> str:
+    match ruling.status:
+        case "pending":
+            return "vote_cast"
+        case "expired":
+            return "approval_expired"
+        case "escalated":
+            return "approval_escalated"
+        case "approved" | "rejected" | "cancelled":
+            return "approval_decided"
+
+
+def _vote(row: Mapping[str, Any]) -> Vote:
+    actor = Identity(row["actor"], row["actor_source"])
+    return Vote(row["version"], row["voter"], actor, row["type"], row["comment"], row["detail"], row["at"])
+
+
+def _approval(row: Mapping[str, Any]) -> Approval:
+    values = {name: row[name] for name in Approval.__slots__ if name not in {"requester", "starter"}}
+    return Approval(
+        **values,
+        requester=Identity(row["requester"], row["requester_source"]),
+        starter=Identity(row["starter"], row["starter_source"]),
+    )
+
+
+LOCK_RUN = """
+SELECT 1 FROM interlock.run WHERE thread_id = (SELECT thread_id FROM interlock.approval WHERE approval_id = %s) FOR NO KEY UPDATE
+"""
+VOTES = "SELECT * FROM interlock.decision WHERE approval_id = %s ORDER BY at"
+INSERT = """
+INSERT INTO interlock.approval (
+    approval_id, thread_id, call_key, tool_call_id, kind, tool, args, proposed_args, args_sha256, schema_sha256, note, said, tier,
+    required, rules, graph_version, expires_at)
+VALUES (
+    %(approval_id)s, %(thread_id)s, %(call_key)s, %(tool_call_id)s, %(kind)s, %(tool)s, %(args)s, %(args)s, %(args_sha256)s,
+    %(schema_sha256)s, %(note)s, %(said)s, %(tier)s, %(required)s, %(rules)s, %(graph_version)s,
+    clock_timestamp() + make_interval(secs => %(deadline)s))
+ON CONFLICT (approval_id) DO NOTHING
+"""
+INSERT_VOTE = """
+INSERT INTO interlock.decision (approval_id, version, voter, actor, actor_source, type, comment, detail)
+VALUES (%(approval_id)s, %(version)s, %(voter)s, %(actor)s, %(actor_source)s, %(type)s, %(comment)s, %(detail)s)
+"""
+UPDATE = """
+UPDATE interlock.approval
+SET status = %(status)s, version = %(version)s, args = %(args)s, args_sha256 = %(args_sha256)s, outcome = %(outcome)s,
+    decided_at = CASE WHEN %(status)s = 'pending' THEN NULL ELSE clock_timestamp() END
+WHERE approval_id = %(approval_id)s
+"""

@@ -1,0 +1,174 @@
+"""Connections to PostgreSQL. Here, and only here, a driver's failure to connect becomes UnavailableError."""
+
+import asyncio
+import contextlib
+import logging
+import re
+from collections.abc import AsyncIterator
+from types import TracebackType
+from typing import Any, Protocol, Self
+
+import psycopg
+from psycopg import AsyncConnection
+from psycopg.conninfo import conninfo_to_dict
+from psycopg.rows import DictRow, dict_row
+from psycopg_pool import AsyncConnectionPool, PoolTimeout
+
+from memory.errors import UnavailableError, UsageError
+
+Connection = AsyncConnection[DictRow]
+
+CONNECT_TIMEOUT = 5  # seconds for one attempt
+PATIENCE = 10.0  # seconds for a connection of the pool: enough to sit out a restart of the server
+DEFAULTS: dict[str, Any] = {  # what the DSN says wins
+    "connect_timeout": CONNECT_TIMEOUT,
+    "keepalives_idle": 30,
+    "keepalives_interval": 10,
+    "keepalives_count": 3,
+    "tcp_user_timeout": 30_000,
+}
+
+# The pool logs each failed attempt; without a handler of its own, Python would print that to the user's stderr.
+logging.getLogger("psycopg").addHandler(logging.NullHandler())
+
+
+class Database:
+    """A small pool, opened with `async with`. Connections are in autocommit mode and give rows as dicts.
+
+    Statements are never prepared on the server, so a pooler in transaction mode may stand between.
+    """
+
+    def __init__(self, dsn: str, *, application_name: str = "interlock", max_size: int = 4) -> None:
+        self.dsn = parse_dsn(dsn)
+        self.where = describe(self.dsn)
+        self.max_size = max_size
+        self._application_name = application_name
+        self._pool: AsyncConnectionPool[Connection] | None = None
+        self._failure: psycopg.OperationalError | None = None
+
+    @property
+    def pool(self) -> AsyncConnectionPool[Connection]:
+        if self._pool is None:
+            raise RuntimeError("the database is not open: use `async with database`")
+        return self._pool
+
+    async def __aenter__(self) -> Self:
+        first: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        options = connect_options(self.dsn, self._application_name)
+        self._pool = AsyncConnectionPool(
+            self.dsn, connection_class=_Observed, kwargs={**options, "observe": self._observer(first)}, open=False,
+            check=AsyncConnectionPool.check_connection, min_size=1, max_size=self.max_size, timeout=PATIENCE,
+        )  # fmt: skip
+        try:
+            await self._pool.open()
+            async with asyncio.timeout(PATIENCE):
+                await first  # later failures are sat out, but a server that is not there at first is said at once
+        except (psycopg.OperationalError, TimeoutError) as error:
+            await self._pool.close()
+            raise unavailable(error, self.where) from error
+        except BaseException:
+            await self._pool.close()
+            raise
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.pool.close()
+
+    @contextlib.asynccontextmanager
+    async def connection(self) -> AsyncIterator[Connection]:
+        try:
+            async with self.pool.connection() as connection:
+                yield connection
+        except PoolTimeout as error:
+            raise self._no_connection(error) from error
+        except psycopg.OperationalError as error:
+            raise unavailable(error, self.where) from error
+
+    @contextlib.asynccontextmanager
+    async def transaction(self) -> AsyncIterator[Connection]:
+        async with self.connection() as connection, connection.transaction():
+            yield connection
+
+    def _observer(self, first: "asyncio.Future[None]") -> "_Observe":
+        def observe(failure: psycopg.OperationalError | None) -> None:
+            self._failure = failure
+            if first.done():
+                return
+            if failure is None:
+                first.set_result(None)
+            else:
+                first.set_exception(failure)
+
+        return observe
+
+    def _no_connection(self, error: PoolTimeout) -> UnavailableError:
+        if self._failure is not None:
+            return unavailable(self._failure, self.where)
+        return UnavailableError(
+            f"All {self.max_size} connections to {self.where} stayed in use: {error}.",
+            remedy="Lower --concurrency, or raise max_size of memory.postgres.database.Database.",
+            code="pool_exhausted",
+        )
+
+
+class _Observe(Protocol):
+    def __call__(self, failure: psycopg.OperationalError | None) -> None: ...
+
+
+class _Observed(AsyncConnection[DictRow]):
+    """Tells how each attempt to connect went: the pool itself says only that it waited in vain."""
+
+    @classmethod
+    async def connect(cls, conninfo: str = "", *, observe: _Observe, **options: Any) -> Self:  # type: ignore[override]
+        try:
+            connection = await super().connect(conninfo, **options)
+        except psycopg.OperationalError as error:
+            observe(error)
+            raise
+        observe(None)
+        return connection
+
+
+def parse_dsn(dsn: str) -> str:
+    """A DSN that libpq takes; `postgresql+driver://` is understood. Raises UsageError, which never repeats a password."""
+    plain = re.sub(r"^postgres(ql)?\+\w+://", "postgresql://", dsn.strip())
+    try:
+        parts = conninfo_to_dict(plain)
+    except psycopg.ProgrammingError:
+        parts = {"host": "@"}
+    if "@" in str(parts.get("host") or ""):
+        raise UsageError(
+            "The database URL cannot be read.",  # libpq's own message would repeat parts of the password
+            remedy="Write postgresql://user:password@host:port/database, with @ : / ? # % in the password as %40 %3A …",
+            code="bad_database_url",
+        ) from None
+    return plain
+
+
+def describe(dsn: str) -> str:
+    """Database, host and port, for messages."""
+    parts = conninfo_to_dict(dsn)
+    host = parts.get("host") or parts.get("hostaddr") or "the local socket"
+    port = f":{parts['port']}" if parts.get("port") and not str(host).startswith("/") else ""
+    return f"database {str(parts.get('dbname') or parts.get('user') or 'of the user')!r} at {host}{port}"
+
+
+def connect_options(dsn: str, application_name: str = "interlock") -> dict[str, Any]:
+    """What every connection of ours is opened with, beside the DSN."""
+    given = conninfo_to_dict(dsn)
+    options = {name: value for name, value in DEFAULTS.items() if name not in given}
+    if "application_name" not in given:
+        options["application_name"] = application_name
+    return {**options, "autocommit": True, "row_factory": dict_row, "prepare_threshold": None}
+
+
+def unavailable(error: BaseException, where: str) -> UnavailableError:
+    """One line of what the driver said. Used for errors of the saver too, which takes connections of the pool itself."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    return UnavailableError(
+        f"PostgreSQL, {where}: {lines[0] if lines else 'no answer in time'}",
+        remedy="See `interlock db status`, or check INTERLOCK_DATABASE_URL and that its server runs.",
+        code="database",
+    )

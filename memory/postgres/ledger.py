@@ -1,0 +1,204 @@
+"""The ledger in PostgreSQL: the gate, the fence and the intent are one transaction; the outcome is another."""
+
+from collections.abc import Sequence
+
+from psycopg.types.json import Json
+
+from memory.approvals import NewApproval
+from memory.leases import Lease, LeaseLostError
+from memory.ledger import Begun, Effect, Execution, Intent, Result
+from memory.people import Identity
+from memory.postgres.approvals import insert as open_approval
+from memory.postgres.audit import append
+from memory.postgres.database import Connection, Database
+from memory.postgres.runs import locked
+
+FIELDS = """call_key, thread_id, tool_call_id, tool, args, args_sha256, approval_id, idempotency_key, status, attempts, result,
+error, started_at, finished_at"""
+ONE = f"SELECT {FIELDS} FROM interlock.execution WHERE call_key = %s FOR NO KEY UPDATE"  # noqa: S608 - constants
+AGENT = Identity("agent", "process")
+
+
+class _Undone(Exception):  # noqa: N818 - carries a result out of a transaction that must not commit
+    def __init__(self, result: Result) -> None:
+        self.result = result
+
+
+class PostgresLedger:
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def begin(self, lease: Lease, intent: Intent) -> Begun:
+        async with self._database.transaction() as db:
+            await locked(db, lease, share=True)
+            row = await (await db.execute(ONE, (intent.call_key,))).fetchone()
+            if row is None:
+                return await self._first(db, lease, intent)
+            execution = Execution(**row)
+            match execution.status:
+                case "succeeded" | "failed" | "abandoned":
+                    return Begun("done", execution)
+                case "started":
+                    return Begun("unsettled", execution)
+                case "unknown":
+                    return await self._settled(db, lease, execution)
+
+    async def again(self, lease: Lease, execution: Execution, *, why: str) -> Execution:
+        async with self._database.transaction() as db:
+            await locked(db, lease, share=True)
+            return await self._next_attempt(db, lease, execution, why)
+
+    async def finish(self, execution: Execution, result: Result, *, how: str = "returned") -> None:
+        async with self._database.transaction() as db:
+            await _finish(db, execution, result, how)
+
+    async def transact(self, lease: Lease, execution: Execution, effect: Effect) -> Result:
+        try:
+            async with self._database.transaction() as db:
+                await locked(db, lease, share=True)
+                result = await effect(db)
+                if result.status != "succeeded":
+                    raise _Undone(result)
+                if not await _finish(db, execution, result, "committed with its effect"):
+                    raise LeaseLostError(f"Another process settled call {execution.call_key!r} meanwhile.")
+                return result
+        except _Undone as undone:
+            # Rolled back: whatever the tool met, nothing happened.
+            result = Result("failed", undone.result.text)
+        await self.finish(execution, result)
+        return result
+
+    async def give_up(self, execution: Execution, *, why: str, question: NewApproval) -> None:
+        async with self._database.transaction() as db:
+            done = await db.execute(GIVE_UP, {"call_key": execution.call_key, "attempts": execution.attempts, "why": why})
+            await open_approval(db, question)
+            if done.rowcount:
+                await append(db, execution.thread_id, "execution_unknown", AGENT, {
+                    "attempt": execution.attempts, "call_key": execution.call_key, "tool": execution.tool, "why": why,
+                })  # fmt: skip
+
+    async def late(self, execution: Execution, text: str) -> None:
+        async with self._database.transaction() as db:
+            await _late(db, execution, text)
+
+    async def of_thread(self, thread_id: str) -> Sequence[Execution]:
+        query = f"SELECT {FIELDS} FROM interlock.execution WHERE thread_id = %s ORDER BY started_at, call_key"  # noqa: S608
+        async with self._database.connection() as db:
+            rows = await (await db.execute(query, (thread_id,))).fetchall()
+        return [Execution(**row) for row in rows]
+
+    async def _first(self, db: Connection, lease: Lease, intent: Intent) -> Begun:
+        if intent.critical and (why := await _not_permitted(db, intent)):
+            return Begun("refused", why=why)
+        row = await (await db.execute(INSERT, {
+            **{name: getattr(intent, name) for name in Intent.__slots__}, "args": Json(intent.args), "epoch": lease.epoch,
+        })).fetchone()  # fmt: skip
+        assert row is not None  # noqa: S101 - the row of the run is locked, so nobody else inserts it
+        execution = Execution(**row)
+        await _started(db, lease, execution, "")
+        return Begun("go", execution)
+
+    async def _settled(self, db: Connection, lease: Lease, execution: Execution) -> Begun:
+        """What a person said of an attempt whose outcome nobody knew."""
+        query = """SELECT outcome FROM interlock.approval WHERE call_key = %s AND kind = 'unknown_outcome'
+                   AND status IN ('approved', 'rejected') AND (outcome ->> 'attempt')::int = %s"""
+        row = await (await db.execute(query, (execution.call_key, execution.attempts))).fetchone()
+        if row is None:
+            return Begun("unsettled", execution)
+        outcome = row["outcome"]
+        if outcome["settle"] == "retry":
+            return Begun("go", await self._next_attempt(db, lease, execution, "retried by " + outcome["by"]))
+        status = "succeeded" if outcome["settle"] == "done" else "abandoned"
+        row = await (await db.execute(RESOLVE, {
+            "call_key": execution.call_key, "status": status, "text": outcome.get("text") or "",
+        })).fetchone()  # fmt: skip
+        await append(db, execution.thread_id, "execution_resolved", AGENT, {
+            "attempt": execution.attempts, "by": outcome["by"], "call_key": execution.call_key, "status": status,
+            "text": outcome.get("text"), "tool": execution.tool,
+        })  # fmt: skip
+        assert row is not None  # noqa: S101 - locked above
+        return Begun("done", Execution(**row))
+
+    async def _next_attempt(self, db: Connection, lease: Lease, execution: Execution, why: str) -> Execution:
+        row = await (await db.execute(AGAIN, {
+            "call_key": execution.call_key, "attempts": execution.attempts, "epoch": lease.epoch,
+        })).fetchone()  # fmt: skip
+        if row is None:
+            raise LeaseLostError(f"Another process went on with call {execution.call_key!r} meanwhile.")
+        following = Execution(**row)
+        await _started(db, lease, following, why)
+        return following
+
+
+async def _not_permitted(db: Connection, intent: Intent) -> str | None:
+    """The gate. Nothing but a stored, positive approval for this very call and these very arguments lets it pass."""
+    row = await (await db.execute(PERMIT, (intent.approval_id,))).fetchone()
+    if row is None or row["call_key"] != intent.call_key or row["kind"] != "pre_execution":
+        return "no stored approval permits this call"
+    if row["status"] != "approved":
+        return f"its approval is {row['status']}, not approved"
+    if row["args_sha256"] != intent.args_sha256:
+        return "what was approved is not what would run: the arguments or the tool's schema differ"
+    return None
+
+
+async def _started(db: Connection, lease: Lease, execution: Execution, why: str) -> None:
+    await append(db, execution.thread_id, "execution_started", Identity(lease.owner, "process"), {
+        "approval_id": execution.approval_id, "args_sha256": execution.args_sha256, "attempt": execution.attempts,
+        "call_key": execution.call_key, "epoch": lease.epoch, "tool": execution.tool, "why": why,
+    })  # fmt: skip
+
+
+async def _finish(db: Connection, execution: Execution, result: Result, how: str) -> bool:
+    values = {"call_key": execution.call_key, "attempts": execution.attempts, "status": result.status, "text": result.text}
+    done = await db.execute(FINISH, values)
+    if not done.rowcount:
+        await _late(db, execution, f"{result.status}: {result.text}")
+        return False
+    await append(db, execution.thread_id, f"execution_{result.status}", AGENT, {
+        "attempt": execution.attempts, "call_key": execution.call_key, "how": how, "text": result.text, "tool": execution.tool,
+    })  # fmt: skip
+    return True
+
+
+async def _late(db: Connection, execution: Execution, text: str) -> None:
+    late = Json([{"attempt": execution.attempts, "text": text}])
+    await db.execute(LATE, {"call_key": execution.call_key, "late": late})
+    await append(db, execution.thread_id, "execution_late", AGENT, {
+        "attempt": execution.attempts, "call_key": execution.call_key, "text": text, "tool": execution.tool,
+    })  # fmt: skip
+
+
+PERMIT = "SELECT call_key, kind, status, args_sha256 FROM interlock.approval WHERE approval_id = %s FOR SHARE"
+INSERT = f"""
+INSERT INTO interlock.execution (
+    call_key, thread_id, tool_call_id, tool, args, args_sha256, critical, approval_id, idempotency_key, status, lease_epoch)
+VALUES (
+    %(call_key)s, %(thread_id)s, %(tool_call_id)s, %(tool)s, %(args)s, %(args_sha256)s, %(critical)s, %(approval_id)s,
+    %(idempotency_key)s, 'started', %(epoch)s)
+RETURNING {FIELDS}
+"""  # noqa: S608 - constants
+AGAIN = f"""
+UPDATE interlock.execution SET status = 'started', attempts = attempts + 1, lease_epoch = %(epoch)s, error = NULL,
+    started_at = clock_timestamp()
+WHERE call_key = %(call_key)s AND attempts = %(attempts)s AND status IN ('started', 'unknown')
+RETURNING {FIELDS}
+"""  # noqa: S608 - constants
+RESOLVE = f"""
+UPDATE interlock.execution SET status = %(status)s, finished_at = clock_timestamp(),
+    result = CASE WHEN %(status)s = 'succeeded' THEN %(text)s END, error = CASE WHEN %(status)s = 'abandoned' THEN %(text)s END
+WHERE call_key = %(call_key)s
+RETURNING {FIELDS}
+"""  # noqa: S608 - constants
+FINISH = """
+UPDATE interlock.execution SET status = %(status)s, finished_at = clock_timestamp(),
+    result = CASE WHEN %(status)s = 'succeeded' THEN %(text)s END, error = CASE WHEN %(status)s = 'failed' THEN %(text)s END
+WHERE call_key = %(call_key)s AND attempts = %(attempts)s AND status = 'started'
+"""
+GIVE_UP = """
+UPDATE interlock.execution SET status = 'unknown', error = %(why)s
+WHERE call_key = %(call_key)s AND attempts = %(attempts)s AND status = 'started'
+"""
+LATE = """
+UPDATE interlock.execution SET late = (coalesce(late::jsonb, '[]') || %(late)s::jsonb)::json WHERE call_key = %(call_key)s
+"""

@@ -1,0 +1,217 @@
+"""Runs in PostgreSQL: the thread's row and its lease. Each change is one transaction with its place on the record."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from psycopg.types.json import Json
+
+
+from memory.errors import BusyError, ConflictError, NotFoundError
+from memory.leases import Lease, LeaseLostError
+from memory.people import Identity
+from memory.postgres.audit import append
+from memory.postgres.database import Connection, Database
+from memory.runs import ENDED, NewRun, Run, Status
+
+SELECT = """
+SELECT *, coalesce(lease_until > clock_timestamp(), false) AS lease_live FROM interlock.run
+"""
+
+
+class PostgresRuns:
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def create(self, new: NewRun, *, adopted: bool = False) -> Run:
+        async with self._database.transaction() as db:
+            row = await (await db.execute(INSERT, _parameters(new))).fetchone()
+            if row is None:
+                raise ConflictError(f"Thread {new.thread_id!r} exists already.", code="thread_exists")
+            head = await (await db.execute(ADOPT_HEAD, (new.thread_id,))).fetchone() if adopted else None
+            await append(db, new.thread_id, "thread_adopted" if adopted else "thread_started", new.starter, {
+                "checkpoint_id": head["head_checkpoint_id"] if head else None,
+                "graph_version": new.graph_version,
+                "input": new.input,
+                "requester": new.requester.name,
+                "requester_source": new.requester.source,
+                "tenant": new.tenant,
+                "tools_version": new.tools_version,
+            })  # fmt: skip
+        return _run(row)
+
+    async def get(self, thread_id: str) -> Run | None:
+        async with self._database.connection() as db:
+            row = await (await db.execute(SELECT + "WHERE thread_id = %s", (thread_id,))).fetchone()
+        return _run(row) if row else None
+
+    async def newest(self, *, status: Status | None = None, limit: int = 100) -> Sequence[Run]:
+        query = SELECT + "WHERE %(status)s::text IS NULL OR status = %(status)s ORDER BY updated_at DESC LIMIT %(limit)s"
+        async with self._database.connection() as db:
+            rows = await (await db.execute(query, {"status": status, "limit": limit})).fetchall()
+        return [_run(row) for row in rows]
+
+    async def acquire(self, thread_id: str, owner: str, seconds: float, *, dead_owner: str | None = None) -> Lease:
+        async with self._database.transaction() as db:
+            row = await (await db.execute(SELECT + "WHERE thread_id = %s FOR NO KEY UPDATE", (thread_id,))).fetchone()
+            if row is None:
+                raise NotFoundError(f"There is no thread {thread_id!r}.", code="no_such_thread")
+            run = _run(row)
+            if run.lease_live and run.lease_owner != dead_owner:
+                raise busy(run)
+            epoch = run.lease_epoch + 1
+            await db.execute(TAKE, {"thread_id": thread_id, "owner": owner, "epoch": epoch, "seconds": seconds})
+            kind = "process_taken_over" if run.lease_owner else "process_began"
+            since = run.lease_since.isoformat() if run.lease_since and run.lease_owner else None
+            await append(db, thread_id, kind, Identity(owner, "process"), {
+                "epoch": epoch, "from": run.lease_owner, "since": since,
+            })  # fmt: skip
+        return Lease(thread_id, owner, epoch)
+
+    async def renew(self, lease: Lease, seconds: float) -> None:
+        async with self._database.connection() as db:
+            await _changed(db, lease, RENEW, {"seconds": seconds})
+
+    async def settle(
+        self,
+        lease: Lease,
+        *,
+        seen_wake_seq: int,
+        status: Status,
+        final_answer: str | None = None,
+        error: Mapping[str, Any] | None = None,
+    ) -> bool:
+        async with self._database.transaction() as db:
+            run = await locked(db, lease)
+            if run.wake_seq != seen_wake_seq:
+                return False
+            await db.execute(SETTLE, {
+                "thread_id": lease.thread_id, "status": status, "final_answer": final_answer, "error": error and Json(error),
+            })  # fmt: skip
+            if status in ENDED:
+                await append(db, lease.thread_id, "thread_ended", Identity(lease.owner, "process"), {
+                    "error": dict(error) if error else None, "final_answer": final_answer, "status": status,
+                })  # fmt: skip
+        return True
+
+    async def release(self, lease: Lease) -> None:
+        async with self._database.connection() as db:
+            await db.execute(RELEASE, {"thread_id": lease.thread_id, "epoch": lease.epoch})
+
+    async def reopen(self, lease: Lease) -> None:
+        async with self._database.connection() as db:
+            await _changed(db, lease, REOPEN, {})
+
+    async def request_cancel(self, thread_id: str, by: Identity, comment: str) -> None:
+        wish = {"by": by.name, "comment": comment, "source": by.source}
+        async with self._database.transaction() as db:
+            found = await db.execute(CANCEL, {"thread_id": thread_id, "wish": Json(wish)})
+            if found.rowcount:
+                await append(db, thread_id, "cancel_requested", by, {"comment": comment})
+
+
+async def locked(db: Connection, lease: Lease, *, share: bool = False) -> Run:
+    """The fence: the row of the run, locked, as long as this lease is still the current one."""
+    lock = " FOR SHARE" if share else " FOR NO KEY UPDATE"
+    row = await (await db.execute(SELECT + "WHERE thread_id = %s" + lock, (lease.thread_id,))).fetchone()
+    if row is None or row["lease_epoch"] != lease.epoch or row["lease_owner"] != lease.owner:
+        raise LeaseLostError(f"Another process drives thread {lease.thread_id!r} now.")
+    return _run(row)
+
+
+def busy(run: Run) -> BusyError:
+    since = run.lease_since.astimezone().isoformat(timespec="seconds") if run.lease_since else "an unknown time"
+    owner = (run.lease_owner or "").rsplit(":", 2)[0]
+    return BusyError(
+        f"Thread {run.thread_id!r} is driven by process {owner} since {since}.",
+        remedy="Wait until it ends or waits for a person. If that process is dead, its right runs out by itself.",
+        owner=run.lease_owner,
+    )
+
+
+async def _changed(db: Connection, lease: Lease, query: str, values: dict[str, Any]) -> None:
+    done = await db.execute(query, {"thread_id": lease.thread_id, "epoch": lease.epoch, **values})
+    if done.rowcount != 1:
+        raise LeaseLostError(f"Another process drives thread {lease.thread_id!r} now.")
+
+
+def _parameters(new: NewRun) -> dict[str, Any]:
+    return {
+        "thread_id": new.thread_id,
+        "input": new.input,
+        "requester": new.requester.name,
+        "requester_source": new.requester.source,
+        "starter": new.starter.name,
+        "starter_source": new.starter.source,
+        "tenant": new.tenant,
+        "graph_version": new.graph_version,
+        "tools_version": new.tools_version,
+    }
+
+
+def _run(row: Mapping[str, Any]) -> Run:
+    return Run(
+        thread_id=row["thread_id"],
+        status=row["status"],
+        input=row["input"],
+        requester=Identity(row["requester"], row["requester_source"]),
+        starter=Identity(row["starter"], row["starter_source"]),
+        tenant=row["tenant"],
+        lineage_root=row["lineage_root"],
+        graph_version=row["graph_version"],
+        tools_version=row["tools_version"],
+        final_answer=row["final_answer"],
+        error=row["error"],
+        cancel_requested=row["cancel_requested"],
+        wake_seq=row["wake_seq"],
+        lease_owner=row["lease_owner"],
+        lease_epoch=row["lease_epoch"],
+        lease_since=row["lease_since"],
+        lease_live=row["lease_live"],
+        created_at=row["created_at"],
+        updated_at=row["updated_at"],
+    )
+
+
+INSERT = """
+INSERT INTO interlock.run (
+    thread_id, input, requester, requester_source, starter, starter_source, tenant, lineage_root, graph_version, tools_version)
+VALUES (
+    %(thread_id)s, %(input)s, %(requester)s, %(requester_source)s, %(starter)s, %(starter_source)s, %(tenant)s, %(thread_id)s,
+    %(graph_version)s, %(tools_version)s)
+ON CONFLICT (thread_id) DO NOTHING
+RETURNING *, false AS lease_live
+"""
+ADOPT_HEAD = """
+UPDATE interlock.run r SET head_checkpoint_id = (
+    SELECT max(c.checkpoint_id) FROM checkpoints c WHERE c.thread_id = r.thread_id AND c.checkpoint_ns = '')
+WHERE r.thread_id = %s
+RETURNING head_checkpoint_id
+"""
+TAKE = """
+UPDATE interlock.run
+SET lease_owner = %(owner)s, lease_epoch = %(epoch)s, lease_since = clock_timestamp(),
+    lease_until = clock_timestamp() + make_interval(secs => %(seconds)s)
+WHERE thread_id = %(thread_id)s
+"""
+RENEW = """
+UPDATE interlock.run SET lease_until = clock_timestamp() + make_interval(secs => %(seconds)s)
+WHERE thread_id = %(thread_id)s AND lease_epoch = %(epoch)s AND lease_owner IS NOT NULL
+"""
+SETTLE = """
+UPDATE interlock.run
+SET status = %(status)s, final_answer = %(final_answer)s, error = %(error)s, lease_owner = NULL, lease_until = NULL,
+    updated_at = clock_timestamp()
+WHERE thread_id = %(thread_id)s
+"""
+RELEASE = """
+UPDATE interlock.run SET lease_owner = NULL, lease_until = NULL
+WHERE thread_id = %(thread_id)s AND lease_epoch = %(epoch)s
+"""
+REOPEN = """
+UPDATE interlock.run SET status = 'running', error = NULL, updated_at = clock_timestamp()
+WHERE thread_id = %(thread_id)s AND lease_epoch = %(epoch)s
+"""
+CANCEL = """
+UPDATE interlock.run SET cancel_requested = %(wish)s, wake_seq = wake_seq + 1, updated_at = clock_timestamp()
+WHERE thread_id = %(thread_id)s AND status IN ('running', 'waiting') AND cancel_requested IS NULL
+"""
