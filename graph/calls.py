@@ -1,0 +1,82 @@
+"""From what a model proposed to calls with an identity: validated, hashed, judged. Pure."""
+
+import hashlib
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from graph.answer import ProposedCall
+from graph.policy import Policy
+from graph.state import Call
+from memory.canonical import canonical, sha256
+from tools.spec import InvalidArguments, Registry, Tool
+
+
+@dataclass(frozen=True, slots=True)
+class Unusable:
+    """A call that nobody is asked about: the model is told why."""
+
+    id: str
+    name: str
+    why: str
+
+
+def call_key(lineage_root: str, message_id: str, position: int, tool: str, proposed_sha256: str) -> str:
+    """Identifies a call for ever; a modification changes what is approved, not this."""
+    return sha256([lineage_root, message_id, position, tool, proposed_sha256])
+
+
+def args_hash(tool: Tool, args: dict[str, object]) -> str:
+    """What an approval is bound to: the tool, its schema, and the validated, defaulted arguments."""
+    return sha256({"args": args, "schema": tool.schema_sha256, "tool": tool.name})
+
+
+def approval_id(call: Call, *, tier: int | None = None) -> str:
+    """The same question has the same id, whoever asks it again."""
+    parts = [call["call_key"], call["args_sha256"], tier or call["verdict"]["tier"], call["kind"], call["round"]]
+    return hashlib.sha256(canonical(parts).encode()).hexdigest()[:32]
+
+
+def read_calls(
+    proposed: Sequence[ProposedCall], *, registry: Registry, policy: Policy, lineage_root: str, message_id: str, said: str
+) -> tuple[list[Call], list[Unusable]]:
+    """In the order of the message. Every call gets an id of ours that is its own within the thread."""
+    calls: list[Call] = []
+    unusable: list[Unusable] = []
+    for position, one in enumerate(proposed):
+        own_id = f"call_{sha256([message_id, position])[:24]}"
+        tool = registry.get(one.name)
+        try:
+            if tool is None:
+                raise InvalidArguments(f"There is no tool {one.name!r}. There are: {', '.join(registry.names)}.")
+            if one.args is None:
+                raise InvalidArguments(f"This call cannot be used: {one.problem}")
+            args = tool.validate(one.args)
+            root = call_key(lineage_root, message_id, position, tool.name, sha256(one.args))
+        except InvalidArguments as error:
+            unusable.append(Unusable(own_id, one.name, str(error)))
+            continue
+        verdict = policy.judge(tool)
+        if verdict.action == "forbid":
+            unusable.append(Unusable(own_id, one.name, f"The policy forbids this (rule: {verdict.rule})."))
+            continue
+        call = Call(
+            call_key=root, id=own_id, message_id=message_id, position=position, name=tool.name, args=args,
+            args_sha256=args_hash(tool, args), proposed_args=args, schema_sha256=tool.schema_sha256, verdict=verdict.as_json(),
+            state="ready" if verdict.action == "run" else "waiting", approval_id=None, kind="pre_execution", round=0, note="",
+            said=said, outcome=None,
+        )  # fmt: skip
+        if call["state"] == "waiting":
+            call["approval_id"] = approval_id(call)
+        calls.append(call)
+    return _with_twins_noted(calls), unusable
+
+
+def _with_twins_noted(calls: list[Call]) -> list[Call]:
+    twins = Counter(call["args_sha256"] for call in calls)
+    return [
+        {**call, "note": f"The message holds {twins[call['args_sha256']]} identical calls; each is decided on its own."}
+        if twins[call["args_sha256"]] > 1
+        else call
+        for call in calls
+    ]

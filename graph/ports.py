@@ -1,0 +1,27 @@
+"""The bundle that nodes and the driver work with. graph.app fills it; a test may replace any part."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from graph.model import Model
+from graph.policy import Policy
+from memory.approvals import Approvals
+from memory.ledger import Ledger
+from memory.runs import Runs
+from tools.spec import Registry
+
+
+@dataclass(frozen=True, slots=True)
+class Ports:
+    """`left` counts the model's turns that a thread may still take in this process; `tell` gets progress as (what, details)."""
+
+    runs: Runs
+    approvals: Approvals
+    ledger: Ledger
+    model: Model
+    registry: Registry
+    policy: Policy = field(default_factory=Policy)
+    left: dict[str, int] = field(default_factory=dict)
+    on_token: Callable[[str], None] | None = None
+    tell: Callable[[str, dict[str, Any]], None] = lambda _what, _details: None

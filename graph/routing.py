@@ -1,0 +1,33 @@
+"""What is next: one pure function of the state. It is no gate; what may run is checked where it runs."""
+
+from typing import Literal
+
+from langgraph.graph import END
+from langgraph.types import Send
+
+from graph.state import Call, State
+from graph.transcript import answered
+
+ENDED = frozenset({"completed", "rejected", "cancelled"})
+Next = Literal["agent_think", "await_human_approval", "handle_rejection", "remember_episode", "__end__"]
+
+
+def open_calls(state: State) -> list[Call]:
+    done = answered(state.get("messages", []))
+    return [call for call in state.get("tool_calls") or [] if call["id"] not in done]
+
+
+def route(state: State) -> Next | list[Send]:
+    if state.get("status") in ENDED - {"completed"}:
+        return END
+    calls = open_calls(state)
+    waiting = [call for call in calls if call["state"] == "waiting"]
+    ready = [call for call in calls if call["state"] == "ready"]
+    if any(call["state"] == "rejected" for call in calls):
+        return "handle_rejection"
+    if ready:
+        # The first one also puts the questions of its siblings before people: they may decide while it runs.
+        return [Send("execute_tools", {"call": call, "ask": waiting if call is ready[0] else []}) for call in ready]
+    if waiting:
+        return "await_human_approval"
+    return "remember_episode" if state.get("final_answer") else "agent_think"
