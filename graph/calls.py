@@ -52,7 +52,7 @@ def read_calls(
             if one.args is None:
                 raise InvalidArguments(f"This call cannot be used: {one.problem}")
             args = tool.validate(one.args)
-            root = call_key(lineage_root, message_id, position, tool.name, sha256(one.args))
+            key = call_key(lineage_root, message_id, position, tool.name, sha256(one.args))
         except InvalidArguments as error:
             unusable.append(Unusable(own_id, one.name, str(error)))
             continue
@@ -61,13 +61,13 @@ def read_calls(
             unusable.append(Unusable(own_id, one.name, f"The policy forbids this (rule: {verdict.rule})."))
             continue
         call = Call(
-            call_key=root, id=own_id, message_id=message_id, position=position, name=tool.name, args=args,
+            call_key=key, id=own_id, message_id=message_id, position=position, name=tool.name, args=args,
             args_sha256=args_hash(tool, args), proposed_args=args, schema_sha256=tool.schema_sha256, verdict=verdict.as_json(),
-            state="ready" if verdict.action == "run" else "waiting", approval_id=None, kind="pre_execution", round=0, note="",
+            state="ready" if verdict.action == "run" else "waiting", approval_id=None, permit=None, kind="pre_execution", round=0, note="",
             said=said, outcome=None,
         )  # fmt: skip
         if call["state"] == "waiting":
-            call["approval_id"] = approval_id(call)
+            call["approval_id"] = call["permit"] = approval_id(call)
         calls.append(call)
     return _with_twins_noted(calls), unusable
 

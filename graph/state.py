@@ -16,7 +16,8 @@ class Call(TypedDict):
     """One tool call of the model's last message. It is open until a tool message with its `id` exists.
 
     `state` is where it stands on its way: ready to run, waiting for people, rejected by them. It permits nothing: what may run is
-    decided by the stores when it runs. `proposed_sha256` is the hash of the arguments as the model gave them.
+    decided by the stores when it runs. `approval_id` is the question that is open now; `permit` the one
+    that asked whether it may run.
     """
 
     call_key: str
@@ -31,6 +32,7 @@ class Call(TypedDict):
     verdict: dict[str, Any]
     state: CallState
     approval_id: str | None
+    permit: str | None
     kind: str
     round: int
     note: str
@@ -66,3 +68,7 @@ class State(TypedDict):
     status: NotRequired[str]
     # {"status": ok | empty | unavailable, "records": […]}, what was recalled before the first thought
     memories: NotRequired[dict[str, Any] | None]
+
+
+# Stored with each thread and approval. It changes when paused threads of the version before could not go on as they are.
+GRAPH_VERSION = "1"

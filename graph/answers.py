@@ -1,0 +1,66 @@
+"""What comes back from an interface, as a ballot. Whatever is not understood approves nothing. Pure."""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from memory.approvals import Ballot
+from memory.people import Identity
+from memory.text import clean
+
+UI = Identity("ui", "ui")
+
+
+def is_doorbell(value: Any) -> bool:
+    """Ours: it carries no answer, and only says that there is news in the store."""
+    return isinstance(value, Mapping) and set(value) == {"gate_ref"}
+
+
+def read_answer(value: Any, *, tool: str, version: int) -> Ballot | None:
+    """None for everything that is no decision about this one question."""
+    value = _parsed(value)
+    if isinstance(value, Mapping) and isinstance(value.get("decisions"), list):
+        value = value["decisions"]
+    if isinstance(value, list):
+        if len(value) != 1:
+            return None
+        value = value[0]
+    if not isinstance(value, Mapping):
+        return None
+    match value.get("type"):
+        case "approve" | "accept":
+            return Ballot("approve", UI, seen_version=version)
+        case "reject":
+            return _rejection(value.get("message"), "continue", version)
+        case "respond" | "response":
+            return _rejection(value.get("message") or value.get("args"), "continue", version)
+        case "ignore":
+            return _rejection("ignored", "stop", version)
+        case "edit":
+            return _edit(value, tool, version)
+        case _:
+            return None
+
+
+def _rejection(text: Any, then: str, version: int) -> Ballot:
+    comment = clean(text) if isinstance(text, str) else ""
+    return Ballot("reject", UI, comment, {"then": then}, version)
+
+
+def _edit(value: Mapping[str, Any], tool: str, version: int) -> Ballot | None:
+    edited = value.get("edited_action") or value.get("args")
+    if not isinstance(edited, Mapping):
+        return None
+    name, args = edited.get("name") or edited.get("action"), edited.get("args")
+    if name != tool or not isinstance(args, Mapping):
+        return None
+    return Ballot("modify", UI, "", {"args": dict(args)}, version)
+
+
+def _parsed(value: Any) -> Any:
+    if not isinstance(value, str):
+        return value
+    try:
+        return json.loads(value)
+    except (ValueError, RecursionError):
+        return None

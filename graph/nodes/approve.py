@@ -1,0 +1,114 @@
+"""await_human_approval: asks, waits, and takes over what was decided. It is alone in its superstep."""
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from langchain_core.runnables import RunnableConfig
+from langgraph.types import interrupt
+
+from graph.answers import is_doorbell, read_answer
+from graph.approval import judge_with
+from graph.crash import reach
+from graph.judging import validator
+from graph.ports import Ports
+from graph.questions import payload, proposed_action, question_of
+from graph.routing import open_calls
+from graph.state import Call, State
+from memory.approvals import Approval
+from memory.errors import ConflictError, NotFoundError, RefusedError
+
+
+def make_approve(ports: Ports) -> Callable[[State, RunnableConfig], Awaitable[dict[str, Any]]]:
+    async def await_human_approval(state: State, config: RunnableConfig) -> dict[str, Any]:
+        thread_id = str(config["configurable"]["thread_id"])
+        waiting = [call for call in open_calls(state) if call["state"] == "waiting"]
+        if not waiting:
+            return {"proposed_action": None, "awaiting_human_approval": False}
+        await open_all(ports, thread_id, waiting)
+        shown = (state.get("proposed_action") or {}).get("details", {})
+        call = next((call for call in waiting if call["approval_id"] == shown.get("approval_id")), None)
+        if call is None:
+            # Which question is shown must stand in the checkpoint that this node starts from: so this is a step of its own.
+            return {"proposed_action": proposed_action(waiting[0]), "awaiting_human_approval": True}
+        reach("gate_before_interrupt")
+        answer = interrupt(payload(await _question(ports, call)))
+        reach("gate_after_answer")
+        await _take(ports, call, shown, answer)
+        return await _news(ports, waiting)
+
+    return await_human_approval
+
+
+async def open_all(ports: Ports, thread_id: str, waiting: list[Call]) -> None:
+    questions = []
+    for call in waiting:
+        tool = ports.registry.get(call["name"])
+        questions.append(question_of(call, thread_id, secret=tool.facts.secret if tool else ()))
+    if questions:
+        await ports.approvals.open(questions)
+
+
+async def _question(ports: Ports, call: Call) -> Approval:
+    question = await ports.approvals.get(str(call["approval_id"]))
+    if question is None:
+        raise NotFoundError(f"There is no approval {call['approval_id']!r}.", code="no_such_approval")
+    return question
+
+
+async def _take(ports: Ports, call: Call, shown: dict[str, Any], answer: Any) -> None:
+    """An answer of an interface counts for the question that was shown, and goes the way of every decision."""
+    if is_doorbell(answer):
+        return
+    ballot = read_answer(answer, tool=call["name"], version=int(shown.get("version", 1)))
+    if ballot is None:
+        return
+    try:
+        await ports.approvals.decide(str(call["approval_id"]), ballot, judge_with(validator(ports.registry)))
+    except (ConflictError, RefusedError):
+        return  # it is on the record as a refused attempt; the question stands as it does
+
+
+async def _news(ports: Ports, waiting: list[Call]) -> dict[str, Any]:
+    changed: list[Call] = []
+    update: dict[str, Any] = {}
+    for call in waiting:
+        question = await _question(ports, call)
+        now = taken_over(call, question)
+        changed.append(now)
+        if question.status in {"approved", "rejected"}:
+            kind = str((question.outcome or {}).get("type", "approve" if question.status == "approved" else "reject"))
+            update["human_feedback"] = kind
+            if kind == "modify":
+                update["modification_details"] = {"approval_id": question.approval_id, "args": question.args}
+    still = next((call for call in changed if call["state"] == "waiting"), None)
+    return {
+        **update,
+        "tool_calls": changed,
+        "proposed_action": await _shown(ports, still),
+        "awaiting_human_approval": still is not None,
+    }
+
+
+async def _shown(ports: Ports, call: Call | None) -> dict[str, Any] | None:
+    action = proposed_action(call)
+    if action is not None and call is not None and call["approval_id"]:
+        question = await ports.approvals.get(call["approval_id"])
+        action["details"]["version"] = question.version if question else 1
+    return action
+
+
+def taken_over(call: Call, question: Approval) -> Call:
+    """The call as the store has it now. The store decides; the state only follows."""
+    match question.status:
+        case "pending":
+            return {**call, "args": question.args, "args_sha256": question.args_sha256} if call["kind"] == "pre_execution" else call
+        case "approved":
+            return {**call, "state": "ready", "args": question.args, "args_sha256": question.args_sha256, "outcome": question.outcome}
+        case "escalated":
+            successor = (question.outcome or {})["successor"]
+            permit = successor if call["kind"] == "pre_execution" else call["permit"]
+            return {**call, "approval_id": successor, "permit": permit}
+        case "rejected" if call["kind"] == "unknown_outcome":
+            return {**call, "state": "ready", "outcome": question.outcome}  # abandoned: the ledger settles it
+        case "rejected" | "expired" | "cancelled":
+            return {**call, "state": "rejected", "outcome": question.outcome}

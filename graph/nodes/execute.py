@@ -1,0 +1,238 @@
+"""execute_tools: acts, one call at a time, and only as the ledger allows. It never raises for what a tool does."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Any, TypedDict
+
+from langchain_core.messages import ToolMessage
+from langchain_core.runnables import RunnableConfig
+
+from graph.calls import approval_id, args_hash
+from graph.crash import reach
+from graph.nodes.approve import open_all, taken_over
+from graph.ports import Ports
+from graph.questions import question_of, unknown
+from graph.state import Call
+from memory.leases import Lease, holding
+from memory.ledger import Begun, Execution, Intent, Result
+from memory.text import shorten
+from tools.calling import Failed, Outcome, Returned, Unknown, call, check
+from tools.spec import InvalidArguments, Tool
+
+CHECK_FAILED = "its check cannot tell"
+
+
+class Work(TypedDict):
+    """What `Send` carries: one call, and the siblings that people are to be asked about meanwhile."""
+
+    call: Call
+    ask: list[Call]
+
+
+def make_execute(ports: Ports) -> Callable[[Work, RunnableConfig], Awaitable[dict[str, Any]]]:
+    async def execute_tools(work: Work, config: RunnableConfig) -> dict[str, Any]:
+        thread_id = str(config["configurable"]["thread_id"])
+        await open_all(ports, thread_id, work["ask"])
+        return await _Performance(ports, holding(thread_id), work["call"]).result()
+
+    return execute_tools
+
+
+class _Performance:
+    """One call on its way through the ledger."""
+
+    def __init__(self, ports: Ports, lease: Lease, one: Call) -> None:
+        self.ports, self.lease, self.call = ports, lease, one
+        self.tool = ports.registry.get(one["name"])
+
+    async def result(self) -> dict[str, Any]:
+        intent = self._intent()
+        begun = await self.ports.ledger.begin(self.lease, intent) if intent else await self._past()
+        reach("after_intent")
+        match begun.state:
+            case "refused":
+                return await self._ask_again(begun.why)
+            case "done":
+                return self._message(_told(begun.execution))
+            case "go" if begun.execution:
+                return await self._run(begun.execution)
+            case _ if begun.execution:
+                return await self._unsettled(begun.execution)
+            case _:
+                raise AssertionError(begun)
+
+    def _intent(self) -> Intent | None:
+        """None where the tool is gone, or the arguments do not fit it any more: then nothing can be begun."""
+        if self.tool is None:
+            return None
+        try:
+            valid = self.tool.validate(self.call["args"])
+        except InvalidArguments:
+            return None
+        critical = self.tool.facts.is_critical or self.call["verdict"].get("action") != "run"
+        return Intent(
+            call_key=self.call["call_key"],
+            thread_id=self.lease.thread_id,
+            tool_call_id=self.call["id"],
+            tool=self.tool.name,
+            args=valid,
+            args_sha256=args_hash(self.tool, valid),
+            critical=critical,
+            approval_id=self.call["permit"] if critical else None,
+            idempotency_key=self.call["call_key"],
+        )
+
+    async def _past(self) -> Begun:
+        """A tool that is gone or changed: what was begun before is still told; otherwise the model is."""
+        for execution in await self.ports.ledger.of_thread(self.lease.thread_id):
+            if execution.call_key == self.call["call_key"]:
+                return Begun("done" if execution.finished_at else "unsettled", execution)
+        return Begun("refused", why="")
+
+    async def _run(self, execution: Execution) -> dict[str, Any]:
+        tool = self._existing()
+        self.ports.tell("tool_started", {"tool": tool.name, "attempt": execution.attempts})
+        if tool.facts.transactional:
+            result = await self.ports.ledger.transact(self.lease, execution, lambda connection: self._effect(execution, connection))
+            reach("after_outcome")
+            return self._message(_told_result(tool.name, result))
+        try:
+            outcome = await call(tool, execution.args, idempotency_key=execution.idempotency_key)
+        except asyncio.CancelledError:
+            # Nobody waits for its end any more: the row stays begun, and the next driver finds it so.
+            raise
+        reach("after_effect")
+        if isinstance(outcome, Unknown):
+            return await self._lost(execution, outcome)
+        result = _as_result(outcome)
+        await self.ports.ledger.finish(execution, result)
+        reach("after_outcome")
+        return self._message(_told_result(tool.name, result))
+
+    async def _effect(self, execution: Execution, connection: Any) -> Result:
+        result = _as_result(
+            await call(self._existing(), execution.args, idempotency_key=execution.idempotency_key, connection=connection)
+        )
+        reach("after_effect")
+        return result
+
+    async def _unsettled(self, execution: Execution) -> dict[str, Any]:
+        """It was begun, and the process that began it is gone. What follows is declared by the tool, never guessed."""
+        tool = self.tool
+        if execution.status == "unknown" or tool is None:
+            return await self._ask_people(execution, execution.error or "it was begun, and the tool is not there any more")
+        if tool.facts.idempotent or tool.facts.transactional:
+            why = "safe to repeat" if tool.facts.idempotent else "its transaction did not commit"
+            return await self._run(await self.ports.ledger.again(self.lease, execution, why=why))
+        if tool.facts.check is None:
+            return await self._ask_people(execution, "the process ended after the call was begun and before its outcome was stored")
+        return await self._check(tool, execution)
+
+    async def _check(self, tool: Tool, execution: Execution) -> dict[str, Any]:
+        try:
+            found = await check(tool, execution.args, execution.idempotency_key)
+        except Exception as error:  # noqa: BLE001 - whatever a tool's own check raises means that it cannot tell
+            return await self._ask_people(execution, f"{CHECK_FAILED}: {type(error).__name__}: {shorten(str(error), 500)}")
+        if found is None:
+            return await self._run(await self.ports.ledger.again(self.lease, execution, why="its check says that it did not happen"))
+        result = Result("succeeded", found)
+        await self.ports.ledger.finish(execution, result, how="found by its check")
+        return self._message(_told_result(tool.name, result))
+
+    async def _lost(self, execution: Execution, outcome: Unknown) -> dict[str, Any]:
+        """No answer came. Its check may find that it happened; that it did not is no proof while it may still be on its way."""
+        tool = self._existing()
+        if tool.facts.check:
+            try:
+                found = await check(tool, execution.args, execution.idempotency_key)
+            except Exception:  # noqa: BLE001 - as above
+                found = None
+            if found is not None:
+                result = Result("succeeded", found)
+                await self.ports.ledger.finish(execution, result, how="found by its check")
+                return self._message(_told_result(tool.name, result))
+        told = await self._ask_people(execution, outcome.reason)
+        if outcome.late is not None:
+            _record_when_it_comes(self.ports, execution, outcome.late)
+        return told
+
+    async def _ask_people(self, execution: Execution, why: str) -> dict[str, Any]:
+        asked = unknown(self.call, execution.attempts, why)
+        secret = self.tool.facts.secret if self.tool else ()
+        await self.ports.ledger.give_up(execution, why=why, question=question_of(asked, self.lease.thread_id, secret=secret))
+        self.ports.tell("outcome_unknown", {"tool": execution.tool, "why": why})
+        return {"tool_calls": [asked]}
+
+    async def _ask_again(self, why: str) -> dict[str, Any]:
+        """The gate is shut. People see the call as it would run now; if they decided on exactly that already, it counts."""
+        if self.tool is None:
+            return self._message(_error(self.call, f"There is no tool {self.call['name']!r} any more. Nothing was run."))
+        try:
+            valid = self.tool.validate(self.call["args"])
+        except InvalidArguments as error:
+            return self._message(_error(self.call, f"The tool changed, and this call does not fit it any more: {error}"))
+        asked: Call = {
+            **self.call, "args": valid, "args_sha256": args_hash(self.tool, valid), "schema_sha256": self.tool.schema_sha256,
+            "state": "waiting", "kind": "pre_execution", "round": 0, "note": f"Asked again: {why}.", "outcome": None,
+        }  # fmt: skip
+        if asked["verdict"].get("action") != "ask":
+            asked["verdict"] = self.ports.policy.judge(self.tool).as_json()
+        asked["approval_id"] = asked["permit"] = approval_id(asked)
+        question = (await self.ports.approvals.open([question_of(asked, self.lease.thread_id, secret=self.tool.facts.secret)]))[0]
+        return {"tool_calls": [taken_over(asked, question)]}
+
+    def _existing(self) -> Tool:
+        if self.tool is None:
+            raise AssertionError("a call that runs has its tool")
+        return self.tool
+
+    def _message(self, told: ToolMessage) -> dict[str, Any]:
+        modified = self.call["args"] != self.call["proposed_args"]
+        note = "A person changed the arguments before it ran; it ran with " + str(self.call["args"]) + ".\n" if modified else ""
+        told.content = note + str(told.content)
+        told.tool_call_id, told.name = self.call["id"], self.call["name"]
+        self.ports.tell("tool_ended", {"tool": self.call["name"], "status": told.status})
+        return {"messages": [told]}
+
+
+def _as_result(outcome: Outcome) -> Result:
+    match outcome:
+        case Returned(text):
+            return Result("succeeded", text)
+        case Failed(message):
+            return Result("failed", message)
+        case Unknown(reason):
+            return Result("unknown", reason)
+
+
+def _told_result(tool: str, result: Result) -> ToolMessage:
+    text = shorten(result.text)
+    ok = result.status == "succeeded"
+    return ToolMessage(text if ok else f"{tool} failed: {text}", tool_call_id="", status="success" if ok else "error")
+
+
+def _told(execution: Execution | None) -> ToolMessage:
+    if execution is None:
+        raise AssertionError("what is done has an execution")
+    if execution.status == "abandoned":
+        text = "Nobody knows whether this call happened, and a person gave it up. " + (execution.error or "")
+        return ToolMessage(text, tool_call_id="", status="error")
+    ok = execution.status == "succeeded"
+    return _told_result(execution.tool, Result("succeeded" if ok else "failed", (execution.result if ok else execution.error) or ""))
+
+
+def _error(one: Call, text: str) -> ToolMessage:
+    return ToolMessage(text, tool_call_id=one["id"], name=one["name"], status="error")
+
+
+def _record_when_it_comes(ports: Ports, execution: Execution, late: "asyncio.Future[Outcome]") -> None:
+    async def record() -> None:
+        outcome = await asyncio.shield(late)
+        await ports.ledger.late(execution, str(outcome))
+
+    task = asyncio.get_running_loop().create_task(record())
+    _late_news.add(task)
+    task.add_done_callback(_late_news.discard)
+
+
+_late_news: set["asyncio.Task[None]"] = set()

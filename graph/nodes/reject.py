@@ -1,0 +1,54 @@
+"""handle_rejection: answers the calls that people said no to. The thread goes on, or ends as rejected or cancelled."""
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from langchain_core.messages import ToolMessage
+from langchain_core.runnables import RunnableConfig
+
+from graph.ports import Ports
+from graph.questions import proposed_action
+from graph.routing import open_calls
+from graph.state import Call, State
+
+ENDS = {"stop": "rejected", "cancel": "cancelled"}
+
+
+def make_reject(_ports: Ports) -> Callable[[State, RunnableConfig], Awaitable[dict[str, Any]]]:
+    async def handle_rejection(state: State, config: RunnableConfig) -> dict[str, Any]:  # noqa: ARG001 - the shape of a node
+        calls = open_calls(state)
+        rejected = [call for call in calls if call["state"] == "rejected"]
+        end = next((ENDS[then] for call in rejected if (then := _then(call)) in ENDS), None)
+        if end:
+            rest = [_told(call, "Not run: the thread was ended by a person.") for call in calls if call not in rejected]
+            return {
+                "messages": [*(_told(call, _words(call)) for call in rejected), *rest],
+                "status": end,
+                "proposed_action": None,
+                "awaiting_human_approval": False,
+            }
+        still = next((call for call in calls if call["state"] == "waiting"), None)
+        return {
+            "messages": [_told(call, _words(call)) for call in rejected],
+            "proposed_action": proposed_action(still),
+            "awaiting_human_approval": still is not None,
+        }
+
+    return handle_rejection
+
+
+def _then(call: Call) -> str:
+    return str((call["outcome"] or {}).get("then", "continue"))
+
+
+def _words(call: Call) -> str:
+    outcome = call["outcome"] or {}
+    by, comment = outcome.get("by", "a person"), outcome.get("comment") or "no reason was given"
+    if by == "deadline":
+        return f"Not run: {call['name']} was asked of people, and nobody decided in time."
+    verb = "cancelled" if _then(call) == "cancel" else "rejected"
+    return f"Not run: {by} {verb} this call. Their words: {comment}"
+
+
+def _told(call: Call, text: str) -> ToolMessage:
+    return ToolMessage(text, tool_call_id=call["id"], name=call["name"], status="error")

@@ -1,0 +1,102 @@
+"""agent_think: asks the model. It proposes; it writes nowhere but into its own checkpoint."""
+
+import uuid
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from langchain_core.messages import AIMessage, AnyMessage, SystemMessage, ToolMessage
+from langchain_core.runnables import RunnableConfig
+
+from graph.answer import Answer
+from graph.calls import Unusable, read_calls
+from graph.ports import Ports
+from graph.questions import proposed_action
+from graph.state import State
+from graph.transcript import transcript
+from memory.errors import RunFailedError, StoppedError
+
+SYSTEM = (
+    "You carry out tasks with the tools you have. Some calls wait for a person, who may approve, change or reject them; the result "
+    "tells you which. Never say that something is done unless a tool's result says so, and do not repeat a call that was rejected."
+)
+UNUSABLE = "interlock_unusable"
+MOST_FRUITLESS = 3
+
+
+def make_think(ports: Ports) -> Callable[[State, RunnableConfig], Awaitable[dict[str, Any]]]:
+    async def agent_think(state: State, config: RunnableConfig) -> dict[str, Any]:
+        thread_id = str(config["configurable"]["thread_id"])
+        messages = state.get("messages", [])
+        _take_a_turn(ports, thread_id)
+        _refuse_if_fruitless(messages)
+        answer = await ports.model.answer([SystemMessage(SYSTEM), *transcript(messages)], on_token=ports.on_token)
+        return _proposal(ports, thread_id, answer)
+
+    return agent_think
+
+
+def _proposal(ports: Ports, thread_id: str, answer: Answer) -> dict[str, Any]:
+    message_id = str(uuid.uuid4())
+    calls, unusable = read_calls(
+        answer.calls, registry=ports.registry, policy=ports.policy, lineage_root=thread_id, message_id=message_id, said=answer.text
+    )
+    if not answer.calls:
+        if not answer.text.strip():
+            raise RunFailedError("The model gave an empty answer.", remedy="Resume the thread to ask again.", code="empty_answer")
+        message = AIMessage(answer.text, id=message_id)
+        return {**_nothing_open(), "messages": [message], "final_answer": {"text": answer.text}}
+    named = [{"name": call["name"], "args": call["args"], "id": call["id"], "type": "tool_call"} for call in calls]
+    named += [{"name": _speakable(one.name), "args": {}, "id": one.id, "type": "tool_call"} for one in unusable]
+    message = AIMessage(answer.text, id=message_id, tool_calls=named)
+    waiting = next((call for call in calls if call["state"] == "waiting"), None)
+    return {
+        "messages": [message, *(_refusal(one) for one in unusable)],
+        "tool_calls": calls,
+        "proposed_action": proposed_action(waiting),
+        "awaiting_human_approval": waiting is not None,
+        "final_answer": None,
+        "human_feedback": None,
+        "modification_details": None,
+        "status": "running",
+    }
+
+
+def _nothing_open() -> dict[str, Any]:
+    return {"tool_calls": [], "proposed_action": None, "awaiting_human_approval": False}
+
+
+def _refusal(one: Unusable) -> ToolMessage:
+    return ToolMessage(one.why, tool_call_id=one.id, name=_speakable(one.name), status="error", additional_kwargs={UNUSABLE: True})
+
+
+def _speakable(name: str) -> str:
+    """A name that servers accept in a history."""
+    return "".join(char if char.isascii() and (char.isalnum() or char in "_-") else "_" for char in name)[:64] or "unnamed"
+
+
+def _take_a_turn(ports: Ports, thread_id: str) -> None:
+    left = ports.left.get(thread_id)
+    if left is not None and left <= 0:
+        raise StoppedError(
+            "The model has used up its turns.",
+            remedy="INTERLOCK_STEP_LIMIT sets how many it has; resume the thread to give it as many again.",
+            code="step_limit",
+        )
+    if left is not None:
+        ports.left[thread_id] = left - 1
+
+
+def _refuse_if_fruitless(messages: list[AnyMessage]) -> None:
+    """Bounded: a model that proposes nothing usable several times in a row ends the run."""
+    fruitless = 0
+    for message in reversed(messages):
+        if isinstance(message, AIMessage):
+            fruitless += 1
+        elif not (isinstance(message, ToolMessage) and message.additional_kwargs.get(UNUSABLE)):
+            break
+    if fruitless >= MOST_FRUITLESS:
+        raise RunFailedError(
+            f"The model proposed no usable call {fruitless} times in a row.",
+            remedy="Look at what it was told with `interlock replay`; a model with better tool calling may help.",
+            code="unusable_calls",
+        )
