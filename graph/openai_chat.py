@@ -6,7 +6,6 @@ the SDK's, and the answer is read here, into one message that carries its calls 
 Importing this module loads the SDK.
 """
 
-import itertools
 import json
 import re
 from collections.abc import AsyncIterator
@@ -67,7 +66,8 @@ class OpenAIChat(ChatOpenAI):
 
     def _get_request_payload(self, input_: LanguageModelInput, *, stop: list[str] | None = None, **kwargs: Any) -> Json:
         payload: Json = super()._get_request_payload(input_, stop=stop, **kwargs)
-        payload["messages"] = acceptable(payload["messages"])
+        for message in payload["messages"]:  # some servers take nothing but a string, not even null beside tool calls
+            message["content"] = _text(message.get("content"))
         return payload
 
 
@@ -75,43 +75,13 @@ def _chunk(fields: Json) -> ChatGenerationChunk:
     return ChatGenerationChunk(message=AIMessageChunk(**fields))
 
 
-# --- what is sent -----------------------------------------------------------------------------------------------------
-
-
-def acceptable(messages: list[Json]) -> list[Json]:
-    """The same history in the form that the strictest servers take: content is a string, a call has a possible name
-    and a JSON object as arguments (its tool message says what was wrong), tool messages keep the order of their calls.
-    """
-    for message in messages:
-        message["content"] = _text(message.get("content"))
-        for call in message.get("tool_calls", []):
-            function = call["function"]
-            function["name"] = re.sub(r"[^A-Za-z0-9_-]", "_", function["name"] or "")[:64] or "unnamed"
-            function["arguments"] = function["arguments"] if _is_object(function["arguments"]) else "{}"
-    ordered: list[Json] = []
-    for answers, group in itertools.groupby(messages, key=lambda message: message["role"] == "tool"):
-        asked = [call["id"] for call in ordered[-1].get("tool_calls", [])] if answers and ordered else []
-        places = {call_id: place for place, call_id in enumerate(asked)}
-        ordered += sorted(group, key=lambda message: places.get(message.get("tool_call_id"), len(places)))
-    return ordered
-
-
 def _text(content: Any) -> str:
-    """The text of a content that may be null, a string, or a list of parts."""
+    """The text of a content that may be null, a string, or a list of parts, some of them thoughts."""
     if isinstance(content, list):
-        parts = (part.get("text") if isinstance(part, dict) else part for part in content)
+        spoken = (part for part in content if not isinstance(part, dict) or part.get("type", "text") == "text")
+        parts = (part.get("text") if isinstance(part, dict) else part for part in spoken)
         return "".join(part for part in parts if isinstance(part, str))
     return content if isinstance(content, str) else ""
-
-
-def _is_object(arguments: Any) -> bool:
-    try:
-        return isinstance(json.loads(arguments), dict)
-    except (ValueError, TypeError, RecursionError):
-        return False
-
-
-# --- what comes back --------------------------------------------------------------------------------------------------
 
 
 def read_document(document: Any) -> Json:

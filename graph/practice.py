@@ -207,9 +207,7 @@ def _outcome(call: ToolCall | None, message: ToolMessage) -> str:
 
 
 REJECTED = re.compile(r"\b(?:rejected|declined)\b", re.IGNORECASE)
-BEGINS_REJECTED = re.compile(
-    r"(?:the |an )?(?:operator )?(?:has )?(?:rejected|declined)\b(?:[:.,]| by| this| it)", re.IGNORECASE
-)
+BEGINS_REJECTED = re.compile(r"(?:the |an )?(?:operator )?(?:has )?(?:rejected|declined)\b(?:[:.,]| by| this| it)", re.IGNORECASE)
 
 
 def _was_rejected(message: ToolMessage, text: str) -> bool:

@@ -1,4 +1,4 @@
-"""A strict OpenAI-compatible server on a real port of 127.0.0.1: chat completions (whole and streamed), models, embeddings.
+"""A strict OpenAI-compatible server on a port of 127.0.0.1: chat completions (whole and streamed), models, embeddings.
 
 It answers 400, in OpenAI's shape, to every history a strict server would refuse, and otherwise what its script says:
 
@@ -117,11 +117,11 @@ def odd(document: Any, *, bare: bool = False) -> Reply:
 
 
 def by_turn(*replies: Reply) -> Callable[[Json], Reply]:
-    """The n-th reply to a history with n assistant messages: a process that died and asks again gets the same answer."""
+    """The n-th reply to a history with n assistant messages: a process that died and asks again is told the same."""
 
     def choose(request: Json) -> Reply:
         turn = sum(message["role"] == "assistant" for message in request["messages"])
-        return replies[turn] if turn < len(replies) else _exhausted(f"by_turn has {len(replies)} replies, turn is {turn}")
+        return replies[turn] if turn < len(replies) else _exhausted(f"by_turn has no reply number {turn}")
 
     return choose
 
@@ -130,8 +130,8 @@ def _exhausted(why: str) -> Reply:
     return status(500, f"(script exhausted) {why}", headers={"x-should-retry": "false"}, error="script_exhausted")
 
 
-def _error(message: str, param: str | None = None, code: str | None = None, kind: str = "invalid_request_error") -> Json:
-    return {"error": {"message": message, "type": kind, "param": param, "code": code}}
+def _error(message: str, param: str | None = None, code: str | None = None) -> Json:
+    return {"error": {"message": message, "type": "invalid_request_error", "param": param, "code": code}}
 
 
 # --- what is refused ------------------------------------------------------------------------------------------------
@@ -156,7 +156,7 @@ class Refusal:
     request: Any
 
 
-class _Refused(Exception):
+class _Refused(Exception):  # noqa: N818 - a verdict, not a failure
     def __init__(self, message: str, param: str | None = None, code: str | None = None) -> None:
         super().__init__(message)
         self.message, self.param, self.code = message, param, code
@@ -197,7 +197,8 @@ def _check_message(message: Any, at: str, rules: Rules) -> None:
     _require(isinstance(message, dict), "A message must be an object.", at)
     role, content = message.get("role"), message.get("content")
     _require(isinstance(role, str) and role in ROLES, f"Invalid value for role: {role!r}.", f"{at}.role")
-    _require(role == "assistant" or "tool_calls" not in message, "Only the assistant may call tools.", f"{at}.tool_calls")
+    may_call = role == "assistant" or "tool_calls" not in message
+    _require(may_call, "Only the assistant may call tools.", f"{at}.tool_calls")
     if content is None and message.get("tool_calls"):
         _require(rules.allow_null_content, "content must be a string, got null.", f"{at}.content")
     else:
@@ -310,8 +311,8 @@ def _completion(request: Json, reply: Reply) -> bytes:
     if reply.tool_calls:
         message["tool_calls"] = list(reply.tool_calls)
     choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": reply.finish_reason}
-    answer = {**_head(request, "chat.completion"), "choices": [choice], "usage": _usage(request, reply), **reply.overlay}
-    return json.dumps(answer, ensure_ascii=False).encode()
+    answer = {**_head(request, "chat.completion"), "choices": [choice], "usage": _usage(request, reply)}
+    return json.dumps({**answer, **reply.overlay}, ensure_ascii=False).encode()
 
 
 def _deltas(reply: Reply) -> Iterator[Json]:
@@ -351,7 +352,7 @@ def _events(request: Json, reply: Reply) -> Iterator[bytes]:
 
 
 def embed(text: str) -> list[float]:
-    """A vector in which texts that share words are near each other: the same text, the same vector, on every machine."""
+    """Texts that share words are near each other; the same text has the same vector on every machine."""
     vector = [0.0] * DIMENSIONS
     for word in re.findall(r"\w+", text.lower()) or [text]:
         digest = hashlib.sha256(word.encode()).digest()
@@ -374,14 +375,15 @@ def _embeddings(request: Any) -> Json:
         if packed:
             vector = base64.b64encode(struct.pack(f"<{DIMENSIONS}f", *vector)).decode()
         data.append({"object": "embedding", "index": index, "embedding": vector})
-    return {"object": "list", "data": data, "model": request.get("model"), "usage": {"prompt_tokens": 1, "total_tokens": 1}}
+    usage = {"prompt_tokens": len(texts), "total_tokens": len(texts)}
+    return {"object": "list", "data": data, "model": request.get("model"), "usage": usage}
 
 
 # --- the server -----------------------------------------------------------------------------------------------------
 
 
 class OpenAIServer:
-    """`requests` holds the body of every chat request, refused ones too, `headers` theirs; `rules` may be replaced any time."""
+    """`requests` holds the body of every chat request, refused ones too, `headers` theirs; `rules` may be replaced."""
 
     def __init__(self, script: Sequence[Step] | Callable[[Json], Reply] = (), *, rules: Rules | None = None) -> None:
         self.rules = rules or Rules()
@@ -559,7 +561,7 @@ class _Handler(BaseHTTPRequestHandler):
         return self._send(request, bench.answer_chat(request, headers))
 
     def _unknown_path(self) -> Reply:
-        message = f"Invalid URL ({self.command} {self.path}): this server knows chat completions, models and embeddings."
+        message = f"Invalid URL ({self.command} {self.path}): here are chat completions, models and embeddings."
         return Reply(status=404, document=_error(message, code="unknown_url"))
 
     def _send(self, request: Any, reply: Reply) -> None:
@@ -587,8 +589,11 @@ class _Handler(BaseHTTPRequestHandler):
         left = math.inf if reply.ending == "complete" else reply.after_bytes or 0
         for event in events:
             part = event if len(event) <= left else event[: int(left)]
-            if not part or (reply.pause and self.server.bench.pause(reply.pause)):
+            if not part:
                 break
+            if reply.pause and self.server.bench.pause(reply.pause):
+                self.close_connection = True
+                return
             self.wfile.write(b"%x\r\n%s\r\n" % (len(part), part))
             left -= len(part)
         if reply.ending == "complete":

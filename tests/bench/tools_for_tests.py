@@ -1,4 +1,4 @@
-"""Tools as a user would write them, for INTERLOCK_TOOLS=tools_for_tests:TOOLS. What they do is seen in `bench.world`."""
+"""Tools as a user writes them, for INTERLOCK_TOOLS=tools_for_tests:TOOLS. What they do is seen in `bench.world`."""
 
 import json
 import os
@@ -6,6 +6,7 @@ import time
 from typing import Any
 
 from bench.world import UNREACHABLE, World
+
 from tools.spec import tool
 
 TRANSFERS = "CREATE TABLE public.transfers (id bigserial PRIMARY KEY, recipient text NOT NULL, amount integer NOT NULL)"

@@ -1,0 +1,112 @@
+"""The composition root: from settings to one bundle of ports. The only importer of adapters.
+
+Opening it connects to the database and loads neither tools nor graph: deciding and listing must be quick. `driver()` loads them.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from graph import view
+from graph.settings import Settings, read_environment
+from memory.approvals import Approval
+from memory.errors import NotFoundError, UsageError
+from memory.postgres.approvals import PostgresApprovals
+from memory.postgres.audit import PostgresAudit
+from memory.postgres.database import Database
+from memory.postgres.embedded import EmbeddedServer
+from memory.postgres.ledger import PostgresLedger
+from memory.postgres.migrate import prepare
+from memory.postgres.runs import PostgresRuns
+from memory.runs import Run
+
+if TYPE_CHECKING:
+    from graph.run import Driver
+    from tools.spec import Registry
+
+Tell = Callable[[str, dict[str, Any]], None]
+
+
+@dataclass
+class App:
+    settings: Settings
+    database: Database
+    embedded: bool
+    on_token: Callable[[str], None] | None = None
+    tell: Tell = lambda _what, _details: None
+    _registry: "Registry | None" = field(default=None, init=False)
+
+    def __post_init__(self) -> None:
+        self.runs = PostgresRuns(self.database)
+        self.approvals = PostgresApprovals(self.database)
+        self.ledger = PostgresLedger(self.database)
+        self.audit = PostgresAudit(self.database)
+
+    @property
+    def registry(self) -> "Registry":
+        if self._registry is None:
+            from tools.table import load
+
+            self._registry = load(self.settings.tools, read_environment())
+        return self._registry
+
+    def driver(self) -> "Driver":
+        from graph.build import build
+        from graph.model import choose_model
+        from graph.ports import Ports
+        from graph.run import Driver
+        from memory.postgres.saver import GuardedSaver
+
+        registry = self.registry
+        ports = Ports(
+            runs=self.runs, approvals=self.approvals, ledger=self.ledger, registry=registry, on_token=self.on_token, tell=self.tell,
+            model=choose_model(self.settings, [tool.langchain for tool in registry]),
+        )  # fmt: skip
+        graph = build(ports).compile(checkpointer=GuardedSaver(self.database.pool))  # type: ignore[arg-type]  # rows are dicts
+        return Driver(ports, graph, lease_seconds=self.settings.lease_seconds, step_limit=self.settings.step_limit)
+
+    async def view(self, thread_id: str) -> dict[str, Any]:
+        run = await self.runs.get(thread_id)
+        if run is None:
+            raise no_such_thread(thread_id)
+        return view.thread(run, await self.approvals.of_thread(thread_id), await self.ledger.of_thread(thread_id))
+
+    async def find_approval(self, name: str) -> Approval:
+        """By id, a prefix of at least 6 characters, or the thread with one open approval."""
+        found = await self.approvals.find(name)
+        if len(found) == 1:
+            return found[0]
+        if found:
+            raise ambiguous(name, found)
+        run = await self.runs.get(name)
+        if run is not None:
+            raise NotFoundError(f"Nothing is waiting on thread {name!r}: it is {run.status}.", code="nothing_pending")
+        raise NotFoundError(
+            f"There is no approval {name!r}.",
+            remedy="`interlock inbox` lists the open ones; a prefix needs 6 characters.",
+            code="no_such_approval",
+        )
+
+
+def no_such_thread(thread_id: str) -> NotFoundError:
+    return NotFoundError(f"There is no thread {thread_id!r}.", remedy="`interlock runs` lists them.", code="no_such_thread")
+
+
+def ambiguous(name: str, found: Sequence[Approval]) -> UsageError:
+    ids = [approval.approval_id for approval in found]
+    return UsageError(f"{name!r} can mean {len(ids)} approvals: {', '.join(ids)}.", remedy="Name one of them.", code="ambiguous")
+
+
+@asynccontextmanager
+async def open_app(
+    settings: Settings, *, on_token: Callable[[str], None] | None = None, tell: Tell = lambda _what, _details: None
+) -> AsyncIterator[App]:
+    """Starts the embedded server where no database is named, and brings an empty database up to the code."""
+    embedded = settings.database_url is None
+    dsn = settings.database_url or await asyncio.to_thread(EmbeddedServer(settings.home).up)
+    async with Database(dsn) as database:
+        await prepare(database, embedded=embedded)
+        yield App(settings, database, embedded, on_token, tell)
+

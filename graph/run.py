@@ -1,0 +1,224 @@
+"""Drives threads. The one place that invokes the graph; the command line, a worker, notebooks and tests all come through here.
+
+Exclude before invoking (the lease), fence for a driver that lost it (the saver and the ledger), and look again after every step:
+LangGraph itself accepts a resume of an unknown or finished thread, or with a stale id, and says nothing.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager, suppress
+from typing import Any
+
+from langgraph.graph.state import CompiledStateGraph
+from langgraph.types import Command, StateSnapshot
+
+from graph.approval import judge_with
+from graph.ports import Ports
+from graph.routing import open_calls
+from graph.state import GRAPH_VERSION
+from memory.approvals import Ballot
+from memory.errors import (
+    ConflictError, InterlockError, NotFoundError, RefusedError, RunFailedError, StoppedError, UnavailableError,
+)  # fmt: skip
+from memory.leases import Lease, LeaseLostError, held, is_dead, owner_name
+from memory.people import NOBODY, Identity
+from memory.runs import ENDED, NewRun, Run
+
+Graph = CompiledStateGraph[Any, Any, Any, Any]
+RECURSION_LIMIT = 1_000_000  # the limit that means something to a user is the model's turns
+DURABILITY = "sync"  # the default keeps running critical calls while the database is down
+MOST_STANDSTILLS = 3
+
+
+class Driver:
+    """Advances one thread at a time; cheap to make. `lease_seconds` is how long a dead driver keeps others out."""
+
+    def __init__(self, ports: Ports, graph: Graph, *, lease_seconds: float, step_limit: int) -> None:
+        self.ports, self.graph = ports, graph
+        self.lease_seconds, self.step_limit = lease_seconds, step_limit
+
+    async def advance(self, thread_id: str) -> Run:
+        """Until the thread ends or waits for a person. Raises NotFoundError, BusyError, or how the run failed."""
+        run = await self.ports.runs.get(thread_id) or await self._adopt(thread_id)
+        if run.status in ENDED and not await self._goes_on(run):
+            return run
+        owner = run.lease_owner
+        dead = owner if owner and is_dead(owner) else None
+        lease = await self.ports.runs.acquire(thread_id, owner_name(), self.lease_seconds, dead_owner=dead)
+        async with self._held(lease):
+            self.ports.left[thread_id] = self.step_limit
+            await self._drive(lease)
+        return await self._run(thread_id)
+
+    async def _drive(self, lease: Lease) -> None:
+        if (await self._run(lease.thread_id)).status in ENDED:
+            await self.ports.runs.reopen(lease)
+        standstills = 0
+        while True:
+            run = await self._run(lease.thread_id)
+            before = await self._state(run.thread_id)
+            step = await self._next(run, before)
+            if step is None:
+                if await self._settle(lease, run, before):
+                    return
+                continue
+            await self._invoke(lease, run, step)
+            after = await self._state(run.thread_id)
+            standstills = standstills + 1 if _place(before) == _place(after) else 0
+            if standstills >= MOST_STANDSTILLS:
+                await self._fail(lease, run, RunFailedError("The graph did not move.", code="standstill"), "failed")
+
+    async def _next(self, run: Run, at: StateSnapshot) -> Any:
+        """What to invoke the graph with; None where there is nothing to do but to say how the thread stands."""
+        if at.created_at is None:
+            return {"input": {"text": run.input}}
+        _refuse_if_changed(run, at)
+        if not at.next:
+            return None
+        if run.cancel_requested:
+            await self._cancel(run, at)
+        interrupts = [interrupt for task in at.tasks for interrupt in task.interrupts]
+        if not interrupts:
+            return Nothing
+        news = await self._decided(run.thread_id, at)
+        return Command(resume={interrupts[0].id: {"gate_ref": {"approval_id": news}}}) if news else None
+
+    async def _decided(self, thread_id: str, at: StateSnapshot) -> str | None:
+        """An approval that the paused gate does not know of yet: decided, or missing from an emptied store."""
+        known = {approval.approval_id: approval for approval in await self.ports.approvals.of_thread(thread_id)}
+        for call in open_calls(at.values):  # type: ignore[arg-type]  # the values of our own state
+            if call["state"] == "waiting" and call["approval_id"]:
+                approval = known.get(call["approval_id"])
+                if approval is None or approval.status != "pending":
+                    return call["approval_id"]
+        return None
+
+    async def _invoke(self, lease: Lease, run: Run, step: Any) -> None:
+        value = None if step is Nothing else step
+        try:
+            async for kind, event in self.graph.astream(value, _config(run.thread_id), stream_mode=["tasks"], durability=DURABILITY):  # type: ignore[call-overload]
+                if kind == "tasks" and "input" in event:
+                    self.ports.tell("node_started", {"node": event["name"]})
+        except StoppedError as error:
+            await self._fail(lease, run, error, "stopped")
+        except (LeaseLostError, ConflictError, UnavailableError, RefusedError):
+            raise
+        except InterlockError as error:
+            await self._fail(lease, run, error, "failed")
+        except Exception as error:
+            await self._fail(lease, run, _bug(error), "failed", cause=error)
+
+    async def _fail(self, lease: Lease, run: Run, error: InterlockError, status: Any, *, cause: Exception | None = None) -> None:
+        seen = (await self._run(run.thread_id)).wake_seq
+        await self.ports.runs.settle(lease, seen_wake_seq=seen, status=status, error=error.as_json())
+        raise error from cause
+
+    async def _settle(self, lease: Lease, run: Run, at: StateSnapshot) -> bool:
+        if at.next:
+            return await self.ports.runs.settle(lease, seen_wake_seq=run.wake_seq, status="waiting")
+        status = at.values["status"]
+        answer = (at.values.get("final_answer") or {}).get("text") if status == "completed" else None
+        return await self.ports.runs.settle(lease, seen_wake_seq=run.wake_seq, status=status, final_answer=answer)
+
+    async def _cancel(self, run: Run, at: StateSnapshot) -> None:
+        wish: Mapping[str, Any] = run.cancel_requested or {}
+        by, comment = Identity(wish["by"], wish["source"]), str(wish["comment"])
+        for approval in await self.ports.approvals.of_thread(run.thread_id):
+            if approval.status == "pending":
+                with suppress(ConflictError):
+                    await self.ports.approvals.decide(approval.approval_id, Ballot("cancel", by, comment), judge_with())
+        if any(task.interrupts for task in at.tasks):
+            return
+        outcome = {"then": "cancel", "by": by.name, "comment": comment}
+        calls = [{**call, "state": "rejected", "outcome": outcome} for call in open_calls(at.values)]  # type: ignore[arg-type]
+        from graph.nodes.reject import make_reject
+
+        update = await make_reject(self.ports)({**at.values, "tool_calls": calls}, {})  # type: ignore[typeddict-item]
+        await self.graph.aupdate_state(_config(run.thread_id), {**update, "status": "cancelled"}, as_node="handle_rejection")
+
+    async def _adopt(self, thread_id: str) -> Run:
+        """A thread that only its checkpoint knows of: with every other table lost, it asks the same question again."""
+        at = await self._state(thread_id)
+        if at.created_at is None:
+            raise NotFoundError(f"There is no thread {thread_id!r}.", remedy="`interlock runs` lists them.", code="no_such_thread")
+        task = at.values.get("input")
+        text = task.get("text") if isinstance(task, dict) else task
+        new = NewRun(
+            thread_id=thread_id, input=text, requester=NOBODY, starter=NOBODY, tenant="default", graph_version=GRAPH_VERSION,
+            tools_version=self.ports.registry.version,
+        )  # fmt: skip
+        return await self.ports.runs.create(new, adopted=True)
+
+    async def _goes_on(self, run: Run) -> bool:
+        """A stopped or failed run is left at a boundary, and goes on from there; the others have ended for good."""
+        return run.status in {"failed", "stopped"}
+
+    async def _state(self, thread_id: str) -> StateSnapshot:
+        return await self.graph.aget_state(_config(thread_id))
+
+    async def _run(self, thread_id: str) -> Run:
+        run = await self.ports.runs.get(thread_id)
+        if run is None:
+            raise NotFoundError(f"There is no thread {thread_id!r}.", code="no_such_thread")
+        return run
+
+    @asynccontextmanager
+    async def _held(self, lease: Lease) -> AsyncIterator[None]:
+        held[lease.thread_id] = lease
+        driver = asyncio.current_task()
+        beat = asyncio.create_task(self._beat(lease, driver))
+        try:
+            yield
+        except asyncio.CancelledError:
+            if beat.done() and not beat.cancelled() and beat.exception() is not None:
+                raise LeaseLostError(f"Another process drives thread {lease.thread_id!r} now.") from beat.exception()
+            raise
+        finally:
+            beat.cancel()
+            held.pop(lease.thread_id, None)
+            with suppress(InterlockError):
+                await asyncio.shield(self.ports.runs.release(lease))
+
+    async def _beat(self, lease: Lease, driver: "asyncio.Task[Any] | None") -> None:
+        """Renews the lease. A database that is away for a while is no reason to stop; a lease that is lost is."""
+        while True:
+            await asyncio.sleep(self.lease_seconds / 3)
+            try:
+                await self.ports.runs.renew(lease, self.lease_seconds)
+            except UnavailableError:
+                continue
+            except LeaseLostError:
+                if driver is not None:
+                    driver.cancel()
+                raise
+
+
+class Nothing:
+    """Go on from the checkpoint, with nothing new."""
+
+
+def _config(thread_id: str) -> Any:
+    return {"configurable": {"thread_id": thread_id}, "recursion_limit": RECURSION_LIMIT}
+
+
+def _place(at: StateSnapshot) -> Any:
+    return at.config["configurable"].get("checkpoint_id"), [len(task.interrupts) for task in at.tasks]
+
+
+def _refuse_if_changed(run: Run, at: StateSnapshot) -> None:
+    ended = at.values.get("status") in {"completed", "rejected", "cancelled"}
+    if run.graph_version == GRAPH_VERSION and (at.next or ended):
+        return
+    raise RefusedError(
+        f"Thread {run.thread_id!r} was left by version {run.graph_version} of the graph, and version {GRAPH_VERSION} cannot go on with it.",
+        remedy="Resume it with the version that it was left by; nothing was changed.",
+        code="graph_changed",
+    )
+
+
+def _bug(error: Exception) -> RunFailedError:
+    return RunFailedError(
+        f"The run failed: {type(error).__name__}: {error}",
+        remedy="What was done is kept; resume the thread to go on from there.",
+        code="run_failed",
+    )

@@ -1,0 +1,91 @@
+"""How a thread stands, as JSON: the one form that every command, page and notebook shows. Pure."""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from memory.approvals import Approval
+from memory.audit import Event
+from memory.ledger import Execution
+from memory.runs import Run
+
+
+def when(moment: datetime | None) -> str | None:
+    """UTC, to the microsecond, with a Z."""
+    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ") if moment else None
+
+
+def thread(run: Run, approvals: Sequence[Approval], executions: Sequence[Execution]) -> dict[str, Any]:
+    return {
+        "thread_id": run.thread_id,
+        "status": run.status,
+        "final_answer": run.final_answer,
+        "error": dict(run.error) if run.error else None,
+        "requester": run.requester.name,
+        "input": run.input,
+        "pending": [question(approval) for approval in approvals if approval.status == "pending"],
+        "executions": [execution(one) for one in executions],
+    }
+
+
+def question(approval: Approval) -> dict[str, Any]:
+    return {
+        "approval_id": approval.approval_id,
+        "thread_id": approval.thread_id,
+        "kind": approval.kind,
+        "tool": approval.tool,
+        "args": approval.args,
+        "args_sha256": approval.args_sha256,
+        "tier": approval.tier,
+        "required": approval.required,
+        "have": approval.have,
+        "version": approval.version,
+        "requester": approval.requester.name,
+        "requester_source": approval.requester.source,
+        "rule": approval.rules.get("rule"),
+        "note": approval.note,
+        "said": approval.said,
+        "requested_at": when(approval.requested_at),
+        "expires_at": when(approval.expires_at),
+    }
+
+
+def execution(one: Execution) -> dict[str, Any]:
+    return {
+        "call_key": one.call_key,
+        "tool": one.tool,
+        "status": one.status,
+        "attempts": one.attempts,
+        "approval_id": one.approval_id,
+        "result": one.result,
+        "error": one.error,
+        "started_at": when(one.started_at),
+        "finished_at": when(one.finished_at),
+    }
+
+
+def line(run: Run) -> dict[str, Any]:
+    return {
+        "thread_id": run.thread_id,
+        "status": run.status,
+        "requester": run.requester.name,
+        "input": run.input,
+        "created_at": when(run.created_at),
+        "updated_at": when(run.updated_at),
+    }
+
+
+def event(one: Event) -> dict[str, Any]:
+    import json
+
+    return {
+        "thread_id": one.thread_id,
+        "seq": one.seq,
+        "at": when(one.at),
+        "kind": one.kind,
+        "actor": one.actor,
+        "actor_source": one.actor_source,
+        "payload": json.loads(one.payload),
+        "prev_hash": one.prev_hash,
+        "hash": one.hash,
+    }
