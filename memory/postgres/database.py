@@ -71,9 +71,7 @@ class Database:
             raise
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         await self.pool.close()
 
     @contextlib.asynccontextmanager
@@ -132,19 +130,25 @@ class _Observed(AsyncConnection[DictRow]):
 
 
 def parse_dsn(dsn: str) -> str:
-    """A DSN that libpq takes; `postgresql+driver://` is understood. Raises UsageError, which never repeats a password."""
+    """A DSN for libpq; `postgresql+driver://` is understood. Raises UsageError, which never repeats a password."""
     plain = re.sub(r"^postgres(ql)?\+\w+://", "postgresql://", dsn.strip())
     try:
         parts = conninfo_to_dict(plain)
     except psycopg.ProgrammingError:
-        parts = {"host": "@"}
-    if "@" in str(parts.get("host") or ""):
+        parts = None
+    if parts is None or _holds_a_password(parts):
         raise UsageError(
             "The database URL cannot be read.",  # libpq's own message would repeat parts of the password
             remedy="Write postgresql://user:password@host:port/database, with @ : / ? # % in the password as %40 %3A …",
             code="bad_database_url",
         ) from None
     return plain
+
+
+def _holds_a_password(parts: dict[str, Any]) -> bool:
+    """Whether an @ or / in the password was taken for a separator, so that a rest of it stands elsewhere."""
+    port = str(parts.get("port") or "")
+    return any("@" in str(parts.get(name) or "") for name in ("host", "dbname")) or not re.fullmatch(r"[\d,]*", port)
 
 
 def describe(dsn: str) -> str:
@@ -165,7 +169,7 @@ def connect_options(dsn: str, application_name: str = "interlock") -> dict[str, 
 
 
 def unavailable(error: BaseException, where: str) -> UnavailableError:
-    """One line of what the driver said. Used for errors of the saver too, which takes connections of the pool itself."""
+    """One line of what the driver said. The saver's errors need it too: it takes connections of the pool itself."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     return UnavailableError(
         f"PostgreSQL, {where}: {lines[0] if lines else 'no answer in time'}",

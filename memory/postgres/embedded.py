@@ -7,8 +7,8 @@
         lock                  held by the one command that starts or stops the server
 
 The server outlives the command that started it and serves every later one. A connection is the truth about it; its
-pid file is a hint. Who may connect is settled by `peer` with a map, because the kernel tells the server which account is
-at the other end of the socket: no password exists that could leak, and root may use a server of another account.
+pid file is a hint. Who may connect is settled by `peer` with a map: the kernel tells the server which account is at the
+other end of the socket, so no password exists that could leak, and root may use a server of another account.
 """
 
 import contextlib
@@ -19,6 +19,7 @@ import importlib.util
 import os
 import pwd
 import re
+import secrets
 import shlex
 import shutil
 import signal
@@ -39,6 +40,7 @@ SUPERUSER = "postgres"
 OLDEST = 14
 ELSEWHERE = Path("/var/lib/interlock")
 ACCOUNTS = ("postgres", "nobody")  # PostgreSQL refuses to run as root; one of these exists, so none is ever created
+SOCKET = ".s.PGSQL.5432"
 PATIENCE = 60.0  # seconds for a start or a stop
 LONGEST_SOCKET_FOLDER = 85  # bytes; a socket's path ends at 103 on macOS, 107 on Linux
 STILL_IN_USE = ("pre-existing shared memory block", "lock file")
@@ -152,7 +154,7 @@ class EmbeddedServer:
 
     def _start(self) -> None:
         pid = self.pid()
-        if pid is not None and not (self.socket / ".s.PGSQL.5432").exists():
+        if pid is not None and not (self.socket / SOCKET).exists():
             self._stop(pid)  # it lives, but its socket was swept away: nobody can reach it any more
             pid = None
         if pid is None:
@@ -162,10 +164,12 @@ class EmbeddedServer:
         self._complete()
 
     def _initialise(self, binaries: Path) -> None:
+        for half_made in self.folder.glob("data.new-*"):
+            shutil.rmtree(half_made, ignore_errors=True)
         if (self.data / "PG_VERSION").exists():
             return
-        new = self.folder / "data.new"
-        shutil.rmtree(new, ignore_errors=True)  # an earlier initdb was killed half-way
+        # The name is new each time: an initdb whose command was killed lives on, and cleans up after itself.
+        new = self.folder / f"data.new-{secrets.token_hex(4)}"
         self._make_private(new)
         quick = ["--no-sync"] if self._settings.get("fsync") == "off" else []
         flags = ["--auth=peer", "--encoding=UTF8", "--locale=C", "--no-instructions", *quick]
@@ -177,14 +181,13 @@ class EmbeddedServer:
     def _launch(self, binaries: Path) -> None:
         self._make_private(self.socket)
         self._write_access()
-        command: list[str | Path] = [binaries / "pg_ctl", "start", "-s", "-w", "-t", f"{PATIENCE:.0f}", "-D", self.data, "-l", self.log]
         options = shlex.join(word for name, value in self._all_settings().items() for word in ("-c", f"{name}={value}"))
         deadline = time.monotonic() + PATIENCE
         while True:
-            if self.pid() is None:  # a number that is alive but not our server's would be taken for it
-                (self.data / "postmaster.pid").unlink(missing_ok=True)
+            self._forget_the_dead()
             seen = self._log_size()
-            done = self._run(*command, "-o", options)
+            wait = f"--timeout={PATIENCE:.0f}"
+            done = self._run(binaries / "pg_ctl", "start", "-s", "-w", wait, "-D", self.data, "-l", self.log, "-o", options)
             if done.returncode == 0:
                 return
             news = self._log_after(seen)
@@ -192,6 +195,15 @@ class EmbeddedServer:
             if time.monotonic() > deadline or not any(words in news for words in STILL_IN_USE):
                 raise self._failed("could not be started", news or done.stderr)
             time.sleep(0.1)
+
+    def _forget_the_dead(self) -> None:
+        """PostgreSQL takes a zombie, and whoever got the number of a dead server, for a server that runs.
+
+        Children of a dead one that still live are found all the same, by the memory that they share.
+        """
+        if self.pid() is None:
+            (self.data / "postmaster.pid").unlink(missing_ok=True)
+            (self.socket / f"{SOCKET}.lock").unlink(missing_ok=True)
 
     def _stop(self, pid: int) -> None:
         os.kill(pid, signal.SIGINT)  # PostgreSQL's "fast shutdown"

@@ -5,7 +5,6 @@ from typing import Any
 
 from psycopg.types.json import Json
 
-
 from memory.errors import BusyError, ConflictError, NotFoundError
 from memory.leases import Lease, LeaseLostError
 from memory.people import Identity
@@ -213,5 +212,5 @@ WHERE thread_id = %(thread_id)s AND lease_epoch = %(epoch)s
 """
 CANCEL = """
 UPDATE interlock.run SET cancel_requested = %(wish)s, wake_seq = wake_seq + 1, updated_at = clock_timestamp()
-WHERE thread_id = %(thread_id)s AND status IN ('running', 'waiting') AND cancel_requested IS NULL
+WHERE thread_id = %(thread_id)s AND status NOT IN ('completed', 'rejected', 'cancelled')
 """
