@@ -12,15 +12,14 @@ from typing import TYPE_CHECKING, Any
 from graph import view
 from graph.settings import Settings, read_environment
 from memory.approvals import Approval
-from memory.errors import NotFoundError, UsageError
+from memory.errors import NotFoundError, RefusedError, UsageError
 from memory.postgres.approvals import PostgresApprovals
 from memory.postgres.audit import PostgresAudit
 from memory.postgres.database import Database
 from memory.postgres.embedded import EmbeddedServer
 from memory.postgres.ledger import PostgresLedger
-from memory.postgres.migrate import prepare
+from memory.postgres.migrate import migrate, pending, prepare
 from memory.postgres.runs import PostgresRuns
-from memory.runs import Run
 
 if TYPE_CHECKING:
     from graph.run import Driver
@@ -64,7 +63,7 @@ class App:
             runs=self.runs, approvals=self.approvals, ledger=self.ledger, registry=registry, on_token=self.on_token, tell=self.tell,
             model=choose_model(self.settings, [tool.langchain for tool in registry]),
         )  # fmt: skip
-        graph = build(ports).compile(checkpointer=GuardedSaver(self.database.pool))  # type: ignore[arg-type]  # rows are dicts
+        graph = build(ports).compile(checkpointer=GuardedSaver(self.database.pool))
         return Driver(ports, graph, lease_seconds=self.settings.lease_seconds, step_limit=self.settings.step_limit)
 
     async def view(self, thread_id: str) -> dict[str, Any]:
@@ -105,8 +104,36 @@ async def open_app(
 ) -> AsyncIterator[App]:
     """Starts the embedded server where no database is named, and brings an empty database up to the code."""
     embedded = settings.database_url is None
-    dsn = settings.database_url or await asyncio.to_thread(EmbeddedServer(settings.home).up)
+    server = EmbeddedServer(settings.home)
+    dsn: str = settings.database_url or await asyncio.to_thread(server.up)
     async with Database(dsn) as database:
         await prepare(database, embedded=embedded)
         yield App(settings, database, embedded, on_token, tell)
 
+
+
+def embedded_server(settings: Settings) -> EmbeddedServer:
+    """Raises RefusedError where the settings name a database of the user's own."""
+    if settings.database_url:
+        raise RefusedError(
+            "INTERLOCK_DATABASE_URL names a database that interlock neither starts nor stops.",
+            remedy="Unset it to use the embedded server.",
+            code="not_embedded",
+        )
+    return EmbeddedServer(settings.home)
+
+
+async def database_status(settings: Settings) -> dict[str, Any]:
+    """Starts nothing. `schema` is current, behind or unknown."""
+    if settings.database_url:
+        behind = await pending(settings.database_url)
+        return {"embedded": False, "running": True, "schema": "behind" if behind else "current", "missing": behind}
+    status = EmbeddedServer(settings.home).status()
+    missing = await pending(status["url"]) if status["running"] else []
+    schema = "unknown" if not status["running"] else "behind" if missing else "current"
+    return {"embedded": True, **status, "schema": schema, "missing": missing}
+
+
+async def migrate_database(settings: Settings) -> list[str]:
+    dsn: str = settings.database_url or await asyncio.to_thread(EmbeddedServer(settings.home).up)
+    return await migrate(dsn)

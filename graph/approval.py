@@ -19,7 +19,7 @@ def judge_with(validate: Validate | None = None) -> Judge:
     """`validate(question, new_args)` gives validated arguments and their hash, or raises RefusedError; needed to modify."""
 
     def judge(question: Approval, votes: Sequence[Vote], ballot: Ballot) -> Ruling:
-        _refuse_if_decided(question, votes, ballot)
+        _refuse_if_decided(question, ballot)
         if ballot.type == "cancel":
             return Ruling("cancelled", {"then": "cancel", "by": ballot.actor.name, "comment": ballot.comment})
         if question.overdue:
@@ -30,9 +30,9 @@ def judge_with(validate: Validate | None = None) -> Judge:
     return judge
 
 
-def _refuse_if_decided(question: Approval, votes: Sequence[Vote], ballot: Ballot) -> None:
+def _refuse_if_decided(question: Approval, ballot: Ballot) -> None:
     if question.status != "pending":
-        raise already_decided(question, votes)
+        raise already_decided(question)
     if ballot.seen_version is not None and ballot.seen_version != question.version:
         raise StaleError(
             f"Approval {question.approval_id} was modified since it was shown: it is at version {question.version} now.",
@@ -40,7 +40,7 @@ def _refuse_if_decided(question: Approval, votes: Sequence[Vote], ballot: Ballot
         )
 
 
-def already_decided(question: Approval, votes: Sequence[Vote] = ()) -> InterlockError:
+def already_decided(question: Approval) -> InterlockError:
     by, at = (question.outcome or {}).get("by", "unknown"), question.decided_at
     when = f" at {at.astimezone().isoformat(timespec='seconds')}" if at else ""
     return AlreadyDecidedError(

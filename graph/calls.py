@@ -4,6 +4,7 @@ import hashlib
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from graph.answer import ProposedCall
 from graph.policy import Policy
@@ -45,17 +46,12 @@ def read_calls(
     unusable: list[Unusable] = []
     for position, one in enumerate(proposed):
         own_id = f"call_{sha256([message_id, position])[:24]}"
-        tool = registry.get(one.name)
         try:
-            if tool is None:
-                raise InvalidArguments(f"There is no tool {one.name!r}. There are: {', '.join(registry.names)}.")
-            if one.args is None:
-                raise InvalidArguments(f"This call cannot be used: {one.problem}")
-            args = tool.validate(one.args)
-            key = call_key(lineage_root, message_id, position, tool.name, sha256(one.args))
+            tool, args = _usable(one, registry)
         except InvalidArguments as error:
             unusable.append(Unusable(own_id, one.name, str(error)))
             continue
+        key = call_key(lineage_root, message_id, position, tool.name, sha256(one.args))
         verdict = policy.judge(tool)
         if verdict.action == "forbid":
             unusable.append(Unusable(own_id, one.name, f"The policy forbids this (rule: {verdict.rule})."))
@@ -70,6 +66,15 @@ def read_calls(
             call["approval_id"] = call["permit"] = approval_id(call)
         calls.append(call)
     return _with_twins_noted(calls), unusable
+
+
+def _usable(one: ProposedCall, registry: Registry) -> tuple[Tool, dict[str, Any]]:
+    tool = registry.get(one.name)
+    if tool is None:
+        raise InvalidArguments(f"There is no tool {one.name!r}. There are: {', '.join(registry.names)}.")
+    if one.args is None:
+        raise InvalidArguments(f"This call cannot be used: {one.problem}")
+    return tool, tool.validate(one.args)
 
 
 def _with_twins_noted(calls: list[Call]) -> list[Call]:

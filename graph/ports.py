@@ -1,6 +1,6 @@
 """The bundle that nodes and the driver work with. graph.app fills it; a test may replace any part."""
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -10,6 +10,8 @@ from memory.approvals import Approvals
 from memory.ledger import Ledger
 from memory.runs import Runs
 from tools.spec import Registry
+
+Node = Callable[..., Awaitable[dict[str, Any]]]  # (state, config) -> update
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,8 @@
 from typing import Any
 
 from graph.calls import approval_id
-from graph.state import GRAPH_VERSION, Call
+from graph.state import Call
+from graph.version import GRAPH_VERSION
 from memory.approvals import Approval, NewApproval
 
 ALLOWED = {"unknown_outcome": ["reject"]}
@@ -46,7 +47,7 @@ def proposed_action(call: Call | None) -> dict[str, Any] | None:
     """Which question the gate shows next; kept in the state, so that an answer can never reach another one."""
     if call is None:
         return None
-    details = {name: call[name] for name in ("approval_id", "call_key", "args_sha256", "kind")}  # type: ignore[literal-required]
+    details = {name: call[name] for name in ("approval_id", "call_key", "args_sha256", "kind")}
     return {"type": "tool_call", "details": {**details, "tool": call["name"], "args": call["args"], "version": 1}}
 
 

@@ -2,7 +2,6 @@
 
 from typing import Literal
 
-from langgraph.graph import END
 from langgraph.types import Send
 
 from graph.state import Call, State
@@ -19,7 +18,7 @@ def open_calls(state: State) -> list[Call]:
 
 def route(state: State) -> Next | list[Send]:
     if state.get("status") in ENDED - {"completed"}:
-        return END
+        return "__end__"
     calls = open_calls(state)
     waiting = [call for call in calls if call["state"] == "waiting"]
     ready = [call for call in calls if call["state"] == "ready"]

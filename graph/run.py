@@ -15,10 +15,16 @@ from langgraph.types import Command, StateSnapshot
 from graph.approval import judge_with
 from graph.ports import Ports
 from graph.routing import open_calls
-from graph.state import GRAPH_VERSION
+from graph.version import GRAPH_VERSION
 from memory.approvals import Ballot
 from memory.errors import (
-    ConflictError, InterlockError, NotFoundError, RefusedError, RunFailedError, StoppedError, UnavailableError,
+    ConflictError,
+    InterlockError,
+    NotFoundError,
+    RefusedError,
+    RunFailedError,
+    StoppedError,
+    UnavailableError,
 )  # fmt: skip
 from memory.leases import Lease, LeaseLostError, held, is_dead, owner_name
 from memory.people import NOBODY, Identity
@@ -105,7 +111,7 @@ class Driver:
             raise
         except InterlockError as error:
             await self._fail(lease, run, error, "failed")
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001 - a mistake, which is raised with its cause
             await self._fail(lease, run, _bug(error), "failed", cause=error)
 
     async def _fail(self, lease: Lease, run: Run, error: InterlockError, status: Any, *, cause: Exception | None = None) -> None:
@@ -133,7 +139,7 @@ class Driver:
         calls = [{**call, "state": "rejected", "outcome": outcome} for call in open_calls(at.values)]  # type: ignore[arg-type]
         from graph.nodes.reject import make_reject
 
-        update = await make_reject(self.ports)({**at.values, "tool_calls": calls}, {})  # type: ignore[typeddict-item]
+        update = await make_reject(self.ports)({**at.values, "tool_calls": calls}, {})
         await self.graph.aupdate_state(_config(run.thread_id), {**update, "status": "cancelled"}, as_node="handle_rejection")
 
     async def _adopt(self, thread_id: str) -> Run:

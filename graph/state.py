@@ -68,7 +68,3 @@ class State(TypedDict):
     status: NotRequired[str]
     # {"status": ok | empty | unavailable, "records": […]}, what was recalled before the first thought
     memories: NotRequired[dict[str, Any] | None]
-
-
-# Stored with each thread and approval. It changes when paused threads of the version before could not go on as they are.
-GRAPH_VERSION = "1"

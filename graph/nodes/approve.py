@@ -1,6 +1,5 @@
 """await_human_approval: asks, waits, and takes over what was decided. It is alone in its superstep."""
 
-from collections.abc import Awaitable, Callable
 from typing import Any
 
 from langchain_core.runnables import RunnableConfig
@@ -10,7 +9,7 @@ from graph.answers import is_doorbell, read_answer
 from graph.approval import judge_with
 from graph.crash import reach
 from graph.judging import validator
-from graph.ports import Ports
+from graph.ports import Node, Ports
 from graph.questions import payload, proposed_action, question_of
 from graph.routing import open_calls
 from graph.state import Call, State
@@ -18,7 +17,7 @@ from memory.approvals import Approval
 from memory.errors import ConflictError, NotFoundError, RefusedError
 
 
-def make_approve(ports: Ports) -> Callable[[State, RunnableConfig], Awaitable[dict[str, Any]]]:
+def make_approve(ports: Ports) -> Node:
     async def await_human_approval(state: State, config: RunnableConfig) -> dict[str, Any]:
         thread_id = str(config["configurable"]["thread_id"])
         waiting = [call for call in open_calls(state) if call["state"] == "waiting"]

@@ -1,18 +1,17 @@
 """retrieve_episodes and remember_episode: what was learned before, and what is worth keeping. Memory never decides and never blocks."""
 
 import uuid
-from collections.abc import Awaitable, Callable
 from typing import Any
 
 from langchain_core.messages import HumanMessage
 from langchain_core.runnables import RunnableConfig
 
-from graph.ports import Ports
+from graph.ports import Node, Ports
 from graph.state import State
 from memory.text import clean
 
 
-def make_retrieve(_ports: Ports) -> Callable[[State, RunnableConfig], Awaitable[dict[str, Any]]]:
+def make_retrieve(_ports: Ports) -> Node:
     async def retrieve_episodes(state: State, config: RunnableConfig) -> dict[str, Any]:  # noqa: ARG001 - the shape of a node
         task = state.get("input")
         text = task.get("text") if isinstance(task, dict) else task
@@ -24,7 +23,7 @@ def make_retrieve(_ports: Ports) -> Callable[[State, RunnableConfig], Awaitable[
     return retrieve_episodes
 
 
-def make_remember(_ports: Ports) -> Callable[[State, RunnableConfig], Awaitable[dict[str, Any]]]:
+def make_remember(_ports: Ports) -> Node:
     async def remember_episode(state: State, config: RunnableConfig) -> dict[str, Any]:  # noqa: ARG001 - the shape of a node
         return {"status": "completed"}
 

@@ -1,7 +1,6 @@
 """execute_tools: acts, one call at a time, and only as the ledger allows. It never raises for what a tool does."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
 from typing import Any, TypedDict
 
 from langchain_core.messages import ToolMessage
@@ -10,7 +9,7 @@ from langchain_core.runnables import RunnableConfig
 from graph.calls import approval_id, args_hash
 from graph.crash import reach
 from graph.nodes.approve import open_all, taken_over
-from graph.ports import Ports
+from graph.ports import Node, Ports
 from graph.questions import question_of, unknown
 from graph.state import Call
 from memory.leases import Lease, holding
@@ -29,7 +28,7 @@ class Work(TypedDict):
     ask: list[Call]
 
 
-def make_execute(ports: Ports) -> Callable[[Work, RunnableConfig], Awaitable[dict[str, Any]]]:
+def make_execute(ports: Ports) -> Node:
     async def execute_tools(work: Work, config: RunnableConfig) -> dict[str, Any]:
         thread_id = str(config["configurable"]["thread_id"])
         await open_all(ports, thread_id, work["ask"])
@@ -96,11 +95,8 @@ class _Performance:
             result = await self.ports.ledger.transact(self.lease, execution, lambda connection: self._effect(execution, connection))
             reach("after_outcome")
             return self._message(_told_result(tool.name, result))
-        try:
-            outcome = await call(tool, execution.args, idempotency_key=execution.idempotency_key)
-        except asyncio.CancelledError:
-            # Nobody waits for its end any more: the row stays begun, and the next driver finds it so.
-            raise
+        # Cancelled from outside, the row stays begun, and the next driver finds it so.
+        outcome = await call(tool, execution.args, idempotency_key=execution.idempotency_key)
         reach("after_effect")
         if isinstance(outcome, Unknown):
             return await self._lost(execution, outcome)

@@ -1,12 +1,11 @@
 """handle_rejection: answers the calls that people said no to. The thread goes on, or ends as rejected or cancelled."""
 
-from collections.abc import Awaitable, Callable
 from typing import Any
 
 from langchain_core.messages import ToolMessage
 from langchain_core.runnables import RunnableConfig
 
-from graph.ports import Ports
+from graph.ports import Node, Ports
 from graph.questions import proposed_action
 from graph.routing import open_calls
 from graph.state import Call, State
@@ -14,7 +13,7 @@ from graph.state import Call, State
 ENDS = {"stop": "rejected", "cancel": "cancelled"}
 
 
-def make_reject(_ports: Ports) -> Callable[[State, RunnableConfig], Awaitable[dict[str, Any]]]:
+def make_reject(_ports: Ports) -> Node:
     async def handle_rejection(state: State, config: RunnableConfig) -> dict[str, Any]:  # noqa: ARG001 - the shape of a node
         calls = open_calls(state)
         rejected = [call for call in calls if call["state"] == "rejected"]

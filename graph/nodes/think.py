@@ -1,7 +1,6 @@
 """agent_think: asks the model. It proposes; it writes nowhere but into its own checkpoint."""
 
 import uuid
-from collections.abc import Awaitable, Callable
 from typing import Any
 
 from langchain_core.messages import AIMessage, AnyMessage, SystemMessage, ToolMessage
@@ -9,7 +8,7 @@ from langchain_core.runnables import RunnableConfig
 
 from graph.answer import Answer
 from graph.calls import Unusable, read_calls
-from graph.ports import Ports
+from graph.ports import Node, Ports
 from graph.questions import proposed_action
 from graph.state import State
 from graph.transcript import transcript
@@ -23,7 +22,7 @@ UNUSABLE = "interlock_unusable"
 MOST_FRUITLESS = 3
 
 
-def make_think(ports: Ports) -> Callable[[State, RunnableConfig], Awaitable[dict[str, Any]]]:
+def make_think(ports: Ports) -> Node:
     async def agent_think(state: State, config: RunnableConfig) -> dict[str, Any]:
         thread_id = str(config["configurable"]["thread_id"])
         messages = state.get("messages", [])

@@ -1,0 +1,105 @@
+"""Asks the person at a terminal, question by question. Nothing is decided by silence or by the end of input."""
+
+import asyncio
+import json
+import sys
+from typing import Any
+
+from graph import screen, view
+from memory.approvals import Approval, Approvals, Ballot, Judge
+from memory.errors import InterlockError
+from memory.people import Identity
+from memory.text import clean
+
+CHOICES = {
+    "pre_execution": "[a]pprove, [m]odify, [r]eject, [s]top the thread, or [l]eave it waiting? ",
+    "unknown_outcome": "[d]one, re[t]ry, a[b]andon, or [l]eave it waiting? ",
+}
+WORDS = {
+    "a": "approve", "m": "modify", "r": "reject", "s": "stop", "l": "leave", "d": "done", "t": "retry", "b": "abandon",
+}  # fmt: skip
+ALLOWED = {
+    "pre_execution": {"approve", "modify", "reject", "stop", "leave"},
+    "unknown_outcome": {"done", "retry", "abandon", "leave"},
+}
+
+
+async def ask(approvals: Approvals, thread_id: str, me: Identity, judge: Judge) -> bool:
+    """True if something was decided, so that the thread can go on."""
+    for approval in [one for one in await approvals.of_thread(thread_id) if one.status == "pending"]:
+        _say("\n" + screen.question(view.question(approval)) + "\n")
+        while True:
+            ballot = await asyncio.to_thread(_ballot, approval, me)
+            if ballot is None:
+                break
+            try:
+                await approvals.decide(approval.approval_id, ballot, judge)
+                return True
+            except InterlockError as error:
+                _say(screen.escape(error.message))
+                if error.exit_code == 5:
+                    return True
+    return False
+
+
+def _ballot(approval: Approval, me: Identity) -> Ballot | None:
+    kind = approval.kind if approval.kind in CHOICES else "pre_execution"
+    while True:
+        word = _line(CHOICES[kind])
+        if word is None:
+            return None
+        choice = WORDS.get(word, word)
+        if choice not in ALLOWED[kind]:
+            _say(f"{screen.escape(word)!r} is none of these. Nothing was decided.")
+            continue
+        if choice == "leave":
+            return None
+        return _made(choice, approval, me)
+
+
+def _made(choice: str, approval: Approval, me: Identity) -> Ballot | None:
+    seen = approval.version
+    match choice:
+        case "approve" | "retry" | "abandon":
+            return Ballot(choice, me, "", {}, seen)
+        case "done":
+            text = _line("What came out? ", keep=True)
+            return Ballot("done", me, "", {"text": clean(text)}, seen) if text else None
+        case "modify":
+            args = _arguments(approval.args)
+            return Ballot("modify", me, "", {"args": args}, seen) if args else None
+    comment = _line("Why? ", keep=True)
+    if comment is None:
+        return None
+    return Ballot("reject", me, clean(comment), {"then": "stop" if choice == "stop" else "continue"}, seen)
+
+
+def _arguments(before: dict[str, Any]) -> dict[str, Any] | None:
+    new = dict(before)
+    for name, value in before.items():
+        text = _line(f"{screen.escape(name)} [{screen.escape(json.dumps(value, ensure_ascii=False))}]: ", keep=True)
+        if text is None:
+            return None
+        if text:
+            new[name] = text if isinstance(value, str) else _json(text)
+    return new
+
+
+def _json(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
+
+
+def _line(prompt: str, *, keep: bool = False) -> str | None:
+    """None at the end of input."""
+    print(prompt, end="", file=sys.stderr, flush=True)  # noqa: T201 - this is the terminal
+    line = sys.stdin.readline()
+    if not line:
+        return None
+    return line.strip() if keep else line.strip().lower()
+
+
+def _say(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)  # noqa: T201 - this is the terminal
