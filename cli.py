@@ -5,6 +5,7 @@ import contextlib
 import json
 import os
 import secrets
+import signal
 import sys
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
@@ -22,7 +23,15 @@ from graph.settings import Settings, load_settings  # noqa: E402
 from graph.version import GRAPH_VERSION  # noqa: E402
 from memory.approvals import Approval, Ballot, VoteType  # noqa: E402
 from memory.audit import faults_of  # noqa: E402
-from memory.errors import BusyError, ConflictError, InterlockError, RunFailedError, UsageError  # noqa: E402
+from memory.errors import (  # noqa: E402
+    BusyError,
+    ConflictError,
+    InterlockError,
+    RunFailedError,
+    StoppedError,
+    UnavailableError,
+    UsageError,
+)
 from memory.people import Identity  # noqa: E402
 from memory.runs import NewRun, Run, Status  # noqa: E402
 from memory.text import clean  # noqa: E402
@@ -31,7 +40,6 @@ if TYPE_CHECKING:
     from graph.app import App
 
 EXIT = {"completed": 0, "rejected": 0, "cancelled": 0, "waiting": 3, "failed": 1, "stopped": 8, "running": 0}
-INTERRUPTED = 130
 
 app = typer.Typer(
     name="interlock", no_args_is_help=True, pretty_exceptions_enable=False, rich_markup_mode=None,
@@ -45,7 +53,8 @@ Json = Annotated[bool, typer.Option("--json", help="Print exactly one JSON docum
 As = Annotated[str | None, typer.Option("--as", metavar="NAME", help="Act under this name; recorded as claimed.")]
 Comment = Annotated[str, typer.Option("--comment", metavar="TEXT", help="Why; kept on the record and told to the agent.")]
 Detach = Annotated[bool, typer.Option("--detach", help="Do not drive the thread here; whoever resumes it goes on.")]
-Name = Annotated[str, typer.Argument(metavar="APPROVAL", help="Its id, a prefix of 6 or more characters, or a thread with one open approval.")]
+HELP_NAME = "Its id, a prefix of 6 or more characters, or a thread with one open approval."
+Name = Annotated[str, typer.Argument(metavar="APPROVAL", help=HELP_NAME)]
 Thread = Annotated[str, typer.Argument(metavar="THREAD")]
 
 
@@ -70,10 +79,12 @@ class Session:
     def terminal(self) -> bool:
         return not self.json and sys.stdin.isatty() and sys.stderr.isatty() and sys.stdout.isatty()
 
-    def tell(self, what: str, details: dict[str, Any]) -> None:
+    def say(self, text: str) -> None:
         if not self.json:
-            words = " ".join(screen.escape(str(value)) for value in details.values())
-            print(f"· {what.replace('_', ' ')}: {words}", file=sys.stderr, flush=True)  # noqa: T201 - a command prints
+            print(screen.escape(text), file=sys.stderr, flush=True)  # noqa: T201 - a command prints
+
+    def tell(self, what: str, details: dict[str, Any]) -> None:
+        self.say(f"· {what.replace('_', ' ')}: {' '.join(str(value) for value in details.values())}")
 
 
 def run(json_wanted: bool, work: Callable[["App", Session], Awaitable[Shown]]) -> NoReturn:
@@ -81,6 +92,10 @@ def run(json_wanted: bool, work: Callable[["App", Session], Awaitable[Shown]]) -
 
     async def opened(session: Session) -> Shown:
         from graph.app import open_app
+
+        me = asyncio.current_task()
+        if me is not None:
+            asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, me.cancel)
 
         async with open_app(session.settings, tell=session.tell) as application:
             return await work(application, session)
@@ -108,17 +123,21 @@ def _guarded(work: Callable[[], Shown]) -> Shown:
     except InterlockError as error:
         return failure(error)
     except (KeyboardInterrupt, asyncio.CancelledError):
-        return failure(InterlockError("Interrupted.", remedy="`interlock resume THREAD` goes on from here.", code="interrupted"), INTERRUPTED)
+        return failure(InterruptedByPersonError("Interrupted."))
     except typer.Exit:
         raise
     except Exception as error:  # noqa: BLE001 - no traceback reaches a user
         return failure(RunFailedError(f"{type(error).__name__}: {error}", remedy="This is a mistake in interlock.", code="internal"))
 
 
-def failure(error: InterlockError, exit_code: int | None = None) -> Shown:
+class InterruptedByPersonError(InterlockError):
+    code, exit_code = "interrupted", 130
+
+
+def failure(error: InterlockError) -> Shown:
     remedy = f"\n{error.remedy}" if error.remedy else ""
     text = f"error: {screen.escape(error.message, lines=True)}{screen.escape(remedy, lines=True)}"
-    return Shown({"error": error.as_json()}, "", error.exit_code if exit_code is None else exit_code, text)
+    return Shown({"error": error.as_json()}, "", error.exit_code, text)
 
 
 async def standing(application: "App", thread_id: str, *, driven: bool = True) -> Shown:
@@ -136,13 +155,30 @@ async def drive(application: "App", session: Session, thread_id: str) -> Shown:
         from graph.practice import NOTICE
 
         print(NOTICE, file=sys.stderr)  # noqa: T201
+    session.say(f"thread {thread_id}")
     while True:
-        await driver.advance(thread_id)
-        if not session.terminal:
+        if not await advanced(driver, thread_id) or not session.terminal:
             return await standing(application, thread_id)
         me = who(application, None)
         if not await ask(application.approvals, thread_id, me, judge(application)):
             return await standing(application, thread_id)
+
+
+async def advanced(driver: Any, thread_id: str) -> bool:
+    """False if the run failed or was stopped: then that is how the thread stands."""
+    try:
+        await driver.advance(thread_id)
+    except (RunFailedError, StoppedError):
+        return False
+    except asyncio.CancelledError:
+        hint = f"Go on with: interlock resume {thread_id}"
+        raise InterruptedByPersonError("Interrupted.", remedy=hint, thread_id=thread_id) from None
+    except InterlockError as error:
+        error.data.setdefault("thread_id", thread_id)
+        if error.exit_code == UnavailableError.exit_code:
+            error.remedy = f"{error.remedy} Then: interlock resume {thread_id}".strip()
+        raise
+    return True
 
 
 def who(application: "App", claimed: str | None) -> Identity:
@@ -257,7 +293,7 @@ def cancel(
 async def go_on(application: "App", thread_id: str) -> Shown:
     """After a decision: drives the thread, unless another process does, which then goes on."""
     try:
-        await application.driver().advance(thread_id)
+        await advanced(application.driver(), thread_id)
     except BusyError as busy:
         shown = await standing(application, thread_id, driven=False)
         return Shown(shown.document, shown.text, 0, f"It is recorded. {busy.message} That process goes on with it.")
@@ -279,7 +315,7 @@ def inbox(tier: Annotated[int | None, typer.Option("--tier", help="Only this tie
 
 @app.command()
 def runs(
-    status: Annotated[str | None, typer.Option("--status", help="running, waiting, completed, rejected, failed, cancelled or stopped.")] = None,
+    status: Annotated[str | None, typer.Option("--status", help="One of running, waiting, completed, rejected, failed, …")] = None,
     limit: Annotated[int, typer.Option("--limit", min=1, max=10000)] = 100,
     json: Json = False,
 ) -> None:
@@ -561,7 +597,7 @@ def main() -> None:
     try:
         raise SystemExit(app(standalone_mode=False) or 0)
     except (typer.Abort, KeyboardInterrupt):
-        raise SystemExit(INTERRUPTED) from None
+        raise SystemExit(InterruptedByPersonError.exit_code) from None
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         raise SystemExit(141) from None

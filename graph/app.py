@@ -104,9 +104,7 @@ async def open_app(
 ) -> AsyncIterator[App]:
     """Starts the embedded server where no database is named, and brings an empty database up to the code."""
     embedded = settings.database_url is None
-    server = EmbeddedServer(settings.home)
-    dsn: str = settings.database_url or await asyncio.to_thread(server.up)
-    async with Database(dsn) as database:
+    async with Database(await _address(settings)) as database:
         await prepare(database, embedded=embedded)
         yield App(settings, database, embedded, on_token, tell)
 
@@ -135,5 +133,11 @@ async def database_status(settings: Settings) -> dict[str, Any]:
 
 
 async def migrate_database(settings: Settings) -> list[str]:
-    dsn: str = settings.database_url or await asyncio.to_thread(EmbeddedServer(settings.home).up)
-    return await migrate(dsn)
+    return await migrate(await _address(settings))
+
+
+async def _address(settings: Settings) -> str:
+    """Of the database that is named, or of the embedded server, which is started where it is down."""
+    if settings.database_url:
+        return settings.database_url
+    return await asyncio.to_thread(EmbeddedServer(settings.home).up)

@@ -13,6 +13,8 @@ from langgraph.graph.state import CompiledStateGraph
 from langgraph.types import Command, StateSnapshot
 
 from graph.approval import judge_with
+from graph.crash import reach
+from graph.nodes.reject import ending
 from graph.ports import Ports
 from graph.routing import open_calls
 from graph.version import GRAPH_VERSION
@@ -48,9 +50,11 @@ class Driver:
         run = await self.ports.runs.get(thread_id) or await self._adopt(thread_id)
         if run.status in ENDED and not await self._goes_on(run):
             return run
+        reach("before_claim")
         owner = run.lease_owner
         dead = owner if owner and is_dead(owner) else None
         lease = await self.ports.runs.acquire(thread_id, owner_name(), self.lease_seconds, dead_owner=dead)
+        reach("after_claim")
         async with self._held(lease):
             self.ports.left[thread_id] = self.step_limit
             await self._drive(lease)
@@ -64,10 +68,10 @@ class Driver:
             run = await self._run(lease.thread_id)
             before = await self._state(run.thread_id)
             step = await self._next(run, before)
-            if step is None:
-                if await self._settle(lease, run, before):
-                    return
+            if step is Again or (step is None and not await self._settle(lease, run, before)):
                 continue
+            if step is None:
+                return
             await self._invoke(lease, run, step)
             after = await self._state(run.thread_id)
             standstills = standstills + 1 if _place(before) == _place(after) else 0
@@ -83,6 +87,7 @@ class Driver:
             return None
         if run.cancel_requested:
             await self._cancel(run, at)
+            return Again
         interrupts = [interrupt for task in at.tasks for interrupt in task.interrupts]
         if not interrupts:
             return Nothing
@@ -120,27 +125,35 @@ class Driver:
         raise error from cause
 
     async def _settle(self, lease: Lease, run: Run, at: StateSnapshot) -> bool:
+        reach("before_settle")
+        """False if there was news meanwhile, or still something to close."""
         if at.next:
             return await self.ports.runs.settle(lease, seen_wake_seq=run.wake_seq, status="waiting")
+        if await self._close_questions(run.thread_id, Identity(lease.owner, "process"), "the thread has ended"):
+            return False
         status = at.values["status"]
         answer = (at.values.get("final_answer") or {}).get("text") if status == "completed" else None
         return await self.ports.runs.settle(lease, seen_wake_seq=run.wake_seq, status=status, final_answer=answer)
 
-    async def _cancel(self, run: Run, at: StateSnapshot) -> None:
-        wish: Mapping[str, Any] = run.cancel_requested or {}
-        by, comment = Identity(wish["by"], wish["source"]), str(wish["comment"])
-        for approval in await self.ports.approvals.of_thread(run.thread_id):
+    async def _close_questions(self, thread_id: str, by: Identity, comment: str) -> bool:
+        closed = False
+        for approval in await self.ports.approvals.of_thread(thread_id):
             if approval.status == "pending":
                 with suppress(ConflictError):
                     await self.ports.approvals.decide(approval.approval_id, Ballot("cancel", by, comment), judge_with())
-        if any(task.interrupts for task in at.tasks):
-            return
-        outcome = {"then": "cancel", "by": by.name, "comment": comment}
-        calls = [{**call, "state": "rejected", "outcome": outcome} for call in open_calls(at.values)]  # type: ignore[arg-type]
-        from graph.nodes.reject import make_reject
+                    closed = True
+        return closed
 
-        update = await make_reject(self.ports)({**at.values, "tool_calls": calls}, {})
-        await self.graph.aupdate_state(_config(run.thread_id), {**update, "status": "cancelled"}, as_node="handle_rejection")
+    async def _cancel(self, run: Run, at: StateSnapshot) -> None:
+        """Ends the thread where it stands. Nothing that waits will run; what was begun is told as what it is."""
+        wish: Mapping[str, Any] = run.cancel_requested or {}
+        by, comment = Identity(wish["by"], wish["source"]), str(wish["comment"])
+        await self._close_questions(run.thread_id, by, comment)
+        calls = open_calls(at.values)  # type: ignore[arg-type]  # the values of our own state
+        words = {call["call_key"]: f"Not run: {by.name} cancelled the thread. Their words: {comment}" for call in calls}
+        for execution in await self.ports.ledger.of_thread(run.thread_id):
+            words[execution.call_key] = f"{by.name} cancelled the thread; before that, this call was {execution.status}."
+        await self.graph.aupdate_state(_config(run.thread_id), ending(calls, "cancelled", words), as_node="handle_rejection")
 
     async def _adopt(self, thread_id: str) -> Run:
         """A thread that only its checkpoint knows of: with every other table lost, it asks the same question again."""
@@ -201,6 +214,10 @@ class Driver:
 
 class Nothing:
     """Go on from the checkpoint, with nothing new."""
+
+
+class Again:
+    """The thread was moved without the graph: look again."""
 
 
 def _config(thread_id: str) -> Any:

@@ -46,6 +46,7 @@ class _Performance:
 
     async def result(self) -> dict[str, Any]:
         intent = self._intent()
+        reach("before_intent")
         begun = await self.ports.ledger.begin(self.lease, intent) if intent else await self._past()
         reach("after_intent")
         match begun.state:

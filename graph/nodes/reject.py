@@ -19,13 +19,7 @@ def make_reject(_ports: Ports) -> Node:
         rejected = [call for call in calls if call["state"] == "rejected"]
         end = next((ENDS[then] for call in rejected if (then := _then(call)) in ENDS), None)
         if end:
-            rest = [_told(call, "Not run: the thread was ended by a person.") for call in calls if call not in rejected]
-            return {
-                "messages": [*(_told(call, _words(call)) for call in rejected), *rest],
-                "status": end,
-                "proposed_action": None,
-                "awaiting_human_approval": False,
-            }
+            return ending(calls, end, {call["call_key"]: _words(call) for call in rejected})
         still = next((call for call in calls if call["state"] == "waiting"), None)
         return {
             "messages": [_told(call, _words(call)) for call in rejected],
@@ -34,6 +28,17 @@ def make_reject(_ports: Ports) -> Node:
         }
 
     return handle_rejection
+
+
+def ending(calls: list[Call], status: str, words: dict[str, str]) -> dict[str, Any]:
+    """The last update of a thread that people ended: every open call is answered. `words` by call key, where there are some."""
+    rest = "Not run: the thread was ended by a person."
+    return {
+        "messages": [_told(call, words.get(call["call_key"], rest)) for call in calls],
+        "status": status,
+        "proposed_action": None,
+        "awaiting_human_approval": False,
+    }
 
 
 def _then(call: Call) -> str:

@@ -8,6 +8,7 @@ from langchain_core.runnables import RunnableConfig
 
 from graph.answer import Answer
 from graph.calls import Unusable, read_calls
+from graph.crash import reach
 from graph.ports import Node, Ports
 from graph.questions import proposed_action
 from graph.state import State
@@ -28,7 +29,9 @@ def make_think(ports: Ports) -> Node:
         messages = state.get("messages", [])
         _take_a_turn(ports, thread_id)
         _refuse_if_fruitless(messages)
+        reach("think_before_model")
         answer = await ports.model.answer([SystemMessage(SYSTEM), *transcript(messages)], on_token=ports.on_token)
+        reach("think_after_model")
         return _proposal(ports, thread_id, answer)
 
     return agent_think

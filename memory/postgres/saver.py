@@ -4,16 +4,19 @@ See migration 0005: lease, head and the record of the transition are checked and
 costs no commit more than the official saver's.
 """
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
 
 import psycopg
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import ChannelVersions, Checkpoint, CheckpointMetadata
 from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver
+from psycopg import AsyncCursor
+from psycopg.rows import DictRow
 
 from memory.errors import StaleError
 from memory.leases import LeaseLostError, held
+from memory.postgres.database import unavailable
 
 LEASE_LOST, MOVED_ON = "IL001", "IL002"
 
@@ -34,8 +37,13 @@ class GuardedSaver(AsyncPostgresSaver):
     ) -> RunnableConfig:
         lease = held.get(str(config["configurable"]["thread_id"]))
         fenced: CheckpointMetadata = {**metadata, "lease_epoch": lease.epoch if lease else None}  # type: ignore[typeddict-unknown-key]
+        return await super().aput(config, checkpoint, fenced, new_versions)
+
+    @asynccontextmanager
+    async def _cursor(self, *, pipeline: bool = False) -> AsyncIterator[AsyncCursor[DictRow]]:
         with _named_errors():
-            return await super().aput(config, checkpoint, fenced, new_versions)
+            async with super()._cursor(pipeline=pipeline) as cursor:
+                yield cursor
 
 
 @contextmanager
@@ -48,4 +56,6 @@ def _named_errors() -> Iterator[None]:
             raise LeaseLostError(message) from error
         if error.sqlstate == MOVED_ON:
             raise StaleError(message, remedy="A thread goes on from where it stands; nothing was written.") from error
+        if isinstance(error, psycopg.OperationalError):
+            raise unavailable(error, "the database") from error
         raise
