@@ -22,7 +22,9 @@ from memory.postgres.migrate import migrate, pending, prepare
 from memory.postgres.runs import PostgresRuns
 
 if TYPE_CHECKING:
+    from graph.ports import Ports
     from graph.run import Driver
+    from memory.postgres.saver import GuardedSaver
     from tools.spec import Registry
 
 Tell = Callable[[str, dict[str, Any]], None]
@@ -51,19 +53,28 @@ class App:
             self._registry = load(self.settings.tools, read_environment())
         return self._registry
 
-    def driver(self) -> "Driver":
-        from graph.build import build
+    def ports(self) -> "Ports":
         from graph.model import choose_model
         from graph.ports import Ports
-        from graph.run import Driver
-        from memory.postgres.saver import GuardedSaver
 
         registry = self.registry
-        ports = Ports(
+        return Ports(
             runs=self.runs, approvals=self.approvals, ledger=self.ledger, registry=registry, on_token=self.on_token, tell=self.tell,
             model=choose_model(self.settings, [tool.langchain for tool in registry]),
         )  # fmt: skip
-        graph = build(ports).compile(checkpointer=GuardedSaver(self.database.pool))
+
+    def saver(self) -> "GuardedSaver":
+        """Needs a running loop, and serialises its calls: one for each driver."""
+        from memory.postgres.saver import GuardedSaver
+
+        return GuardedSaver(self.database.pool)
+
+    def driver(self) -> "Driver":
+        from graph.build import build
+        from graph.run import Driver
+
+        ports = self.ports()
+        graph = build(ports).compile(checkpointer=self.saver())
         return Driver(ports, graph, lease_seconds=self.settings.lease_seconds, step_limit=self.settings.step_limit)
 
     async def view(self, thread_id: str) -> dict[str, Any]:

@@ -125,8 +125,8 @@ class Driver:
         raise error from cause
 
     async def _settle(self, lease: Lease, run: Run, at: StateSnapshot) -> bool:
-        reach("before_settle")
         """False if there was news meanwhile, or still something to close."""
+        reach("before_settle")
         if at.next:
             return await self.ports.runs.settle(lease, seen_wake_seq=run.wake_seq, status="waiting")
         if await self._close_questions(run.thread_id, Identity(lease.owner, "process"), "the thread has ended"):

@@ -29,13 +29,6 @@ class LeaseLostError(StaleError):
 held: dict[str, Lease] = {}
 
 
-def holding(thread_id: str) -> Lease:
-    lease = held.get(thread_id)
-    if lease is None:
-        raise LeaseLostError(f"This process does not drive thread {thread_id!r}.")
-    return lease
-
-
 def owner_name() -> str:
     """`host:pid:born:place`. Place is the kernel's boot and process namespace, in which `pid` and `born` mean something."""
     pid = os.getpid()

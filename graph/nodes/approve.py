@@ -8,6 +8,7 @@ from langgraph.types import interrupt
 from graph.answers import is_doorbell, read_answer
 from graph.approval import judge_with
 from graph.crash import reach
+from graph.holding import driving
 from graph.judging import validator
 from graph.ports import Node, Ports
 from graph.questions import payload, proposed_action, question_of
@@ -23,19 +24,24 @@ def make_approve(ports: Ports) -> Node:
         waiting = [call for call in open_calls(state) if call["state"] == "waiting"]
         if not waiting:
             return {"proposed_action": None, "awaiting_human_approval": False}
-        await open_all(ports, thread_id, waiting)
-        shown = (state.get("proposed_action") or {}).get("details", {})
-        call = next((call for call in waiting if call["approval_id"] == shown.get("approval_id")), None)
-        if call is None:
-            # Which question is shown must stand in the checkpoint that this node starts from: so this is a step of its own.
-            return {"proposed_action": proposed_action(waiting[0]), "awaiting_human_approval": True}
-        reach("gate_before_interrupt")
-        answer = interrupt(payload(await _question(ports, call)))
-        reach("gate_after_answer")
-        await _take(ports, call, shown, answer)
-        return await _news(ports, waiting)
+        async with driving(ports, thread_id):
+            return await _asked(ports, thread_id, state, waiting)
 
     return await_human_approval
+
+
+async def _asked(ports: Ports, thread_id: str, state: State, waiting: list[Call]) -> dict[str, Any]:
+    await open_all(ports, thread_id, waiting)
+    shown = (state.get("proposed_action") or {}).get("details", {})
+    call = next((call for call in waiting if call["approval_id"] == shown.get("approval_id")), None)
+    if call is None:
+        # Which question is shown must stand in the checkpoint that this node starts from: so this is a step of its own.
+        return {"proposed_action": proposed_action(waiting[0]), "awaiting_human_approval": True}
+    reach("gate_before_interrupt")
+    answer = interrupt(payload(await _question(ports, call)))
+    reach("gate_after_answer")
+    await _take(ports, call, shown, answer)
+    return await _news(ports, waiting)
 
 
 async def open_all(ports: Ports, thread_id: str, waiting: list[Call]) -> None:

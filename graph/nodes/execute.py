@@ -8,11 +8,12 @@ from langchain_core.runnables import RunnableConfig
 
 from graph.calls import approval_id, args_hash
 from graph.crash import reach
+from graph.holding import driving
 from graph.nodes.approve import open_all, taken_over
 from graph.ports import Node, Ports
 from graph.questions import question_of, unknown
 from graph.state import Call
-from memory.leases import Lease, holding
+from memory.leases import Lease
 from memory.ledger import Begun, Execution, Intent, Result
 from memory.text import shorten
 from tools.calling import Failed, Outcome, Returned, Unknown, call, check
@@ -31,8 +32,9 @@ class Work(TypedDict):
 def make_execute(ports: Ports) -> Node:
     async def execute_tools(work: Work, config: RunnableConfig) -> dict[str, Any]:
         thread_id = str(config["configurable"]["thread_id"])
-        await open_all(ports, thread_id, work["ask"])
-        return await _Performance(ports, holding(thread_id), work["call"]).result()
+        async with driving(ports, thread_id) as lease:
+            await open_all(ports, thread_id, work["ask"])
+            return await _Performance(ports, lease, work["call"]).result()
 
     return execute_tools
 

@@ -1,0 +1,47 @@
+"""The lease of a thread, for nodes. Our driver holds it; under the Agent Server, which drives by itself, a node takes it on entry."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+
+from graph.ports import Ports
+from graph.version import GRAPH_VERSION
+from memory.errors import ConflictError, InterlockError
+from memory.leases import Lease, held, is_dead, owner_name
+from memory.people import NOBODY
+from memory.runs import NewRun
+
+SECONDS = 30.0
+_taking = asyncio.Lock()
+_inside: dict[str, int] = {}  # parallel calls of one thread share the lease that the first of them took
+
+
+@asynccontextmanager
+async def driving(ports: Ports, thread_id: str) -> AsyncIterator[Lease]:
+    """Raises BusyError where another process drives the thread."""
+    async with _taking:
+        if thread_id not in held:
+            held[thread_id] = await _taken(ports, thread_id)
+            _inside[thread_id] = 0
+        if thread_id in _inside:
+            _inside[thread_id] += 1
+    try:
+        yield held[thread_id]
+    finally:
+        if thread_id in _inside:
+            _inside[thread_id] -= 1
+            if not _inside[thread_id]:
+                del _inside[thread_id]
+                with suppress(InterlockError):
+                    await ports.runs.release(held.pop(thread_id))
+
+
+async def _taken(ports: Ports, thread_id: str) -> Lease:
+    run = await ports.runs.get(thread_id)
+    if run is None:
+        new = NewRun(thread_id, None, NOBODY, NOBODY, "default", GRAPH_VERSION, ports.registry.version)
+        with suppress(ConflictError):
+            await ports.runs.create(new, adopted=True)
+    owner = run.lease_owner if run else None
+    dead = owner if owner and is_dead(owner) else None
+    return await ports.runs.acquire(thread_id, owner_name(), SECONDS, dead_owner=dead)
