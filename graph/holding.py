@@ -44,4 +44,4 @@ async def _taken(ports: Ports, thread_id: str) -> Lease:
             await ports.runs.create(new, adopted=True)
     owner = run.lease_owner if run else None
     dead = owner if owner and is_dead(owner) else None
-    return await ports.runs.acquire(thread_id, owner_name(), SECONDS, dead_owner=dead)
+    return await ports.runs.acquire(thread_id, f"node@{owner_name()}", SECONDS, dead_owner=dead)

@@ -6,6 +6,7 @@ The saver cannot see what a node sets in its context, so it finds the fence here
 import os
 import socket
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from memory.errors import StaleError
@@ -31,7 +32,11 @@ held: dict[str, Lease] = {}
 
 def owner_name() -> str:
     """`host:pid:born:place`. Place is the kernel's boot and process namespace, in which `pid` and `born` mean something."""
-    pid = os.getpid()
+    return _name_of(os.getpid())
+
+
+@cache
+def _name_of(pid: int) -> str:
     return f"{socket.gethostname()}:{pid}:{_born(pid)}:{_place()}"
 
 

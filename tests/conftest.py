@@ -29,8 +29,8 @@ def pytest_configure_node(node: Any) -> None:
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
-    if not hasattr(config, "workerinput"):
-        remove_folder(config.stash[FOLDER])
+    if not hasattr(config, "workerinput") and (folder := config.stash.get(FOLDER, None)):
+        remove_folder(folder)
 
 
 @pytest.fixture(scope="session")

@@ -15,7 +15,7 @@ from psycopg import AsyncCursor
 from psycopg.rows import DictRow
 
 from memory.errors import StaleError
-from memory.leases import LeaseLostError, held
+from memory.leases import LeaseLostError, held, owner_name
 from memory.postgres.database import unavailable
 
 LEASE_LOST, MOVED_ON = "IL001", "IL002"
@@ -36,7 +36,7 @@ class GuardedSaver(AsyncPostgresSaver):
         self, config: RunnableConfig, checkpoint: Checkpoint, metadata: CheckpointMetadata, new_versions: ChannelVersions
     ) -> RunnableConfig:
         lease = held.get(str(config["configurable"]["thread_id"]))
-        fenced: CheckpointMetadata = {**metadata, "lease_epoch": lease.epoch if lease else None}  # type: ignore[typeddict-unknown-key]
+        fenced: CheckpointMetadata = {**metadata, "lease_epoch": lease.epoch if lease else None, "lease_writer": owner_name()}  # type: ignore[typeddict-unknown-key]
         return await super().aput(config, checkpoint, fenced, new_versions)
 
     @asynccontextmanager

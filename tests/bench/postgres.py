@@ -11,13 +11,14 @@ import shutil
 import tempfile
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from urllib.parse import urlsplit
 
 import psycopg
 from filelock import FileLock
 
+from memory.errors import UnavailableError
 from memory.postgres.embedded import NAME, SUPERUSER, EmbeddedServer
 from memory.postgres.migrate import migrate
 
@@ -49,8 +50,9 @@ def remove_folder(folder: Path) -> None:
 def remove_left_over() -> None:
     for folder in Path("/tmp").glob(f"{PREFIX}*"):
         pid = folder.name.removeprefix(PREFIX).partition("-")[0]
-        if folder.stat().st_uid == os.geteuid() and pid.isdecimal() and not _is_alive(int(pid)):
-            remove_folder(folder)
+        with suppress(OSError, UnavailableError):  # another session may be removing it too
+            if folder.stat().st_uid == os.geteuid() and pid.isdecimal() and not _is_alive(int(pid)):
+                remove_folder(folder)
 
 
 def _is_alive(pid: int) -> bool:

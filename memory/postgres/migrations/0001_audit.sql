@@ -3,8 +3,6 @@
 -- threads do not wait for each other. The payload is kept as text (type json), because the hash is over that text.
 -- depends:
 
-CREATE SCHEMA IF NOT EXISTS interlock;
-
 CREATE TABLE interlock.audit_head (
     thread_id text PRIMARY KEY,
     seq bigint NOT NULL,

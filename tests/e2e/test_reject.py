@@ -1,0 +1,42 @@
+"""A no, in a person's words: the model hears them and goes on, or the thread ends; either way every call has its answer."""
+
+from typing import Any
+
+from bench.openai_server import call, calls, say
+
+PAY, LESS = {"to": "bob", "amount": 500}, {"to": "bob", "amount": 5}
+WORDS = "too much; ask for five"
+
+
+def test_the_model_hears_the_words_and_goes_on(agent: Any) -> None:
+    agent.start(call("transfer", PAY), call("transfer", LESS), say("Paid five."))
+    again = agent("reject", "t", "--comment", WORDS, "--as", "alice", expect=3)
+    assert again["pending"][0]["args"] == LESS
+    assert again["executions"] == []
+    [told] = agent.told()
+    assert WORDS in told
+    assert "alice" in told
+    assert agent.world.attempts("transfer") == 0
+
+    ended = agent("approve", "t", expect=0)
+    assert (ended["status"], ended["final_answer"]) == ("completed", "Paid five.")
+    assert agent.world.lines("transfer") == ["5 to bob"]
+    assert agent("resume", "t", expect=0) == ended
+    [rejected] = [e for e in agent.events() if e["kind"] == "approval_decided" and e["payload"]["status"] == "rejected"]
+    assert (rejected["actor"], rejected["payload"]["comment"]) == ("alice", WORDS)
+
+
+def test_stop_ends_the_thread_with_a_complete_history(agent: Any) -> None:
+    agent.start(calls(call("transfer", PAY), call("note_add", {"text": "first"}), call("transfer_keyed", LESS)))
+    first = agent("show", "t", expect=0)["pending"][0]["approval_id"]
+    ended = agent("reject", first, "--then", "stop", "--comment", WORDS, expect=0)
+    assert (ended["status"], ended["pending"], ended["final_answer"]) == ("rejected", [], None)
+    assert (agent.world.count("note_add"), agent.world.attempts("transfer"), agent.world.attempts("transfer_keyed")) == (1, 0, 0)
+    assert len(agent.model.requests) == 1
+    assert agent.unanswered() == []
+    assert agent("resume", "t", expect=0) == ended
+    assert agent("inbox", expect=0) == {"pending": []}
+
+
+def test_an_unknown_wish_is_refused(agent: Any) -> None:
+    assert agent("reject", "t", "--then", "perhaps", expect=2)["error"]["code"] == "usage"

@@ -1,0 +1,83 @@
+"""A process that dies in the middle of an effect: what followed is declared by the tool, and otherwise a person says it."""
+
+from typing import Any
+
+import pytest
+from bench.openai_server import call, say
+
+PAY = {"to": "bob", "amount": 5}
+
+
+def die(agent: Any, tool: str, moment: str) -> None:
+    """Approves a call of this tool in a process that is killed there."""
+    agent.start(call(tool, PAY), say("Settled."))
+    agent.cli("approve", "t", environment=agent.world.environment(crash=moment)).expect(-9)
+    assert agent.world.crashed(moment)
+
+
+SETTLED = {
+    "done": (("--done", "payment 17"), "payment 17", "succeeded", 1),
+    "retry": (("--retry",), "transferred 5 to bob", "succeeded", 2),
+    "abandon": (("--abandon",), "Nobody knows", "abandoned", 1),
+}
+
+
+@pytest.mark.parametrize("how", SETTLED)
+def test_a_person_settles_it(agent: Any, how: str) -> None:
+    options, words, status, attempts = SETTLED[how]
+    die(agent, "transfer", "during" if how == "retry" else "after")
+    waiting = agent("resume", "t", expect=3)
+    [asked] = waiting["pending"]
+    assert (asked["kind"], asked["tool"], asked["args"]) == ("unknown_outcome", "transfer", PAY)
+    assert waiting["executions"][0]["status"] == "unknown"
+    assert agent.world.attempts("transfer") == 1
+    assert agent("approve", asked["approval_id"], expect=6)["error"]["code"] == "wrong_kind"
+    assert agent("resolve", asked["approval_id"], expect=2)["error"]["code"] == "usage"
+
+    ended = agent("resolve", asked["approval_id"], *options, "--as", "alice", expect=0)
+    assert ended["status"] == "completed"
+    assert [(execution["status"], execution["attempts"]) for execution in ended["executions"]] == [(status, attempts)]
+    assert agent.world.attempts("transfer") == attempts
+    assert words in agent.told()[0]
+    assert agent("resolve", asked["approval_id"], *options, expect=5)["error"]["code"] == "already_decided"
+    assert {"execution_unknown", "execution_resolved"} <= set(agent.kinds())
+
+
+def test_an_idempotent_tool_gets_the_same_key_again(agent: Any) -> None:
+    die(agent, "transfer_keyed", "after")
+    ended = agent("resume", "t", expect=0)
+    assert [(execution["status"], execution["attempts"]) for execution in ended["executions"]] == [("succeeded", 2)]
+    assert agent.world.count("transfer_keyed") == 1
+    assert agent.told() == ["transferred 5 to bob"]
+
+
+@pytest.mark.parametrize(("moment", "attempts"), [("during", 2), ("after", 1)])
+def test_the_other_side_is_asked(agent: Any, moment: str, attempts: int) -> None:
+    die(agent, "transfer_checked", moment)
+    ended = agent("resume", "t", expect=0)
+    assert ended["status"] == "completed"
+    assert agent.world.attempts("transfer_checked") == attempts
+    assert agent.world.count("transfer_checked") == agent.world.count("transfer_checked.checks") == 1
+
+
+def test_an_effect_in_our_database_commits_with_its_outcome(agent: Any) -> None:
+    with agent.superuser() as database:
+        database.execute("CREATE TABLE public.transfers (id bigserial PRIMARY KEY, recipient text, amount integer)")
+        database.execute("GRANT ALL ON public.transfers, public.transfers_id_seq TO interlock")
+    die(agent, "transfer_tx", "during")
+    assert agent.rows("SELECT recipient, amount FROM public.transfers") == []
+    assert agent("resume", "t", expect=0)["status"] == "completed"
+    assert agent.rows("SELECT recipient, amount FROM public.transfers") == [("bob", 5)]
+    assert agent.world.count("transfer_tx.attempts") == 2
+
+
+def test_a_timeout_is_no_failure(agent: Any) -> None:
+    """The tool may still be at work: people are asked, and nothing runs again by itself."""
+    agent.start(call("slow_transfer", PAY | {"seconds": 2.5}), say("Settled."))
+    asked = agent("approve", "t", expect=3)["pending"][0]
+    assert asked["kind"] == "unknown_outcome"
+    assert "1" in asked["note"]
+    ended = agent("resolve", "t", "--done", "it came late", expect=0)
+    assert ended["status"] == "completed"
+    assert agent.world.count("slow_transfer.attempts") == 1
+    assert "it came late" in agent.told()[0]

@@ -1,0 +1,80 @@
+"""Calls that cannot be used ask nobody: the model is told why, a bounded number of times, and siblings go their way."""
+
+from typing import Any
+
+import pytest
+from bench.openai_server import MISSING, call, calls, raw_call, say
+
+UNUSABLE = {
+    "unknown tool": (raw_call("drop_database", "{}", "u1"), "transfer_keyed"),
+    "another case": (raw_call("Transfer", '{"to": "bob", "amount": 5}', "u2"), "transfer_keyed"),
+    "no name": (raw_call("", "{}", "u3"), "no tool"),
+    "wrong type": (raw_call("transfer", '{"to": "bob", "amount": "much"}', "u4"), "amount"),
+    "cut off": (raw_call("transfer", '{"to": "bob", "amount": 5', "u5"), '"amount": 5'),
+    "two objects": (raw_call("transfer", '{"to": "bob"}{"amount": 5}', "u6"), "transfer"),
+    "a list": (raw_call("transfer", "[1]", "u7"), "object"),
+    "a number": (raw_call("transfer", "123", "u8"), "object"),
+    "not a text": (raw_call("transfer", {"to": "bob", "amount": 5}, "u9"), "JSON"),
+    "too large": (raw_call("transfer", '{"to": "bob", "amount": 9007199254740993}', "u10"), "900719"),
+    "not finite": (raw_call("transfer", '{"to": "bob", "amount": NaN}', "u11"), "NaN"),
+}
+
+
+def test_nobody_is_asked_and_the_model_is_told_why(agent: Any) -> None:
+    broken = [reply for reply, _ in UNUSABLE.values()]
+    ended = agent.start(calls(call("note_add", {"text": "beside"}), *broken), say("I give up."), expect=0)
+    assert [execution["tool"] for execution in ended["executions"]] == ["note_add"]
+    beside, *told = agent.told()
+    assert beside == "noted: beside"
+    for words, (name, (_, why)) in zip(told, UNUSABLE.items(), strict=True):
+        assert why in words, name
+    assert agent.world.attempts("transfer") == 0
+    assert "approval_requested" not in agent.kinds()
+
+
+def test_a_model_that_never_gets_it_right_is_not_asked_for_ever(agent: Any) -> None:
+    agent.model.always(raw_call("drop_database", "{}", "again"))
+    failed = agent.start(expect=1)["error"]
+    assert failed["code"] == "unusable_calls"
+    asked = len(agent.model.requests)
+    assert asked <= 5
+    assert agent("show", "t", expect=0)["status"] == "failed"
+    assert agent.world.attempts("transfer") == 0
+    assert agent.unanswered() == []
+
+
+def test_missing_empty_and_repeated_ids(agent: Any) -> None:
+    """Two calls under one id are two calls, and the same id in a later turn is a third one."""
+    pay = [raw_call("transfer", f'{{"to": "{name}", "amount": 1}}', "call_0") for name in ("ann", "ben", "cem")]
+    note = [raw_call("note_add", f'{{"text": "{id}"}}', id) for id in ("", None)]
+    note.append(raw_call("note_add", '{"text": "missing"}', MISSING))
+    started = agent.start(calls(*pay[:2], *note), calls(pay[2]), say("Done."))
+    assert agent.world.count("note_add") == 3
+    first, second = started["pending"]
+    assert first["approval_id"] != second["approval_id"]
+
+    agent("approve", first["approval_id"], "--detach", expect=0)
+    third = agent("approve", second["approval_id"], expect=3)["pending"][0]
+    assert sorted(agent.world.lines("transfer")) == ["1 to ann", "1 to ben"]
+    assert len(agent.told()) == 5
+    assert third["args"]["to"] == "cem"
+    assert agent("approve", "t", expect=0)["status"] == "completed"
+    assert sorted(agent.world.lines("transfer")) == ["1 to ann", "1 to ben", "1 to cem"]
+
+
+def test_results_of_any_kind_reach_the_model_as_text(agent: Any) -> None:
+    agent.start(calls(call("list_result"), call("none_result"), call("failing", {"text": "no such account"})), say("I see."), expect=0)
+    listed, nothing, failed = agent.told()
+    assert '"b"' in listed
+    assert nothing
+    assert "no such account" in failed
+
+
+@pytest.mark.parametrize("flag", ["maybe"])
+def test_a_flag_that_is_no_boolean_is_refused_at_the_start(agent: Any, flag: str) -> None:
+    (agent.project / "strange.py").write_text(
+        f'from tools.spec import tool\n\n\n@tool(is_critical="{flag}")\ndef odd() -> str:\n    """Odd."""\n    return ""\n\n\nTOOLS = [odd]\n'
+    )
+    error = agent("start", "x", expect=2, environment={"INTERLOCK_TOOLS": "strange:TOOLS"})["error"]
+    assert "odd" in error["message"]
+    assert agent.rows("SELECT * FROM interlock.run") == []

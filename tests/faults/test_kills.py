@@ -1,0 +1,103 @@
+"""SIGKILL at every named point × every kind of tool × in `start`, in `approve` and in the recovery itself; and inside the effect.
+
+The default run takes a cross-section, FAULTS=full takes every combination.
+"""
+
+import os
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import pytest
+from bench.cli import Cli
+from faults.bank import KINDS, THREAD, Bank
+
+FULL = os.environ.get("FAULTS") == "full"
+BEGIN = ("before_claim", "after_claim", "think_before_model", "think_after_model", "before_settle")
+GATE = ("gate_before_interrupt",)
+ANSWER = ("gate_before_interrupt", "gate_after_answer")
+ACT = ("before_intent", "after_intent", "after_effect", "after_outcome")
+EFFECT = ("before", "during", "after")  # in the tool itself: bench.world
+
+Judged = Callable[[Bank, str, str], None]
+
+
+@pytest.fixture
+def open_bank(commands: Any, model_server: Any, world: Any, database_url: str) -> Callable[[str], Bank]:
+    return lambda kind: Bank(kind, commands, model_server, world, database_url)
+
+
+@pytest.fixture
+def judged(record_property: Callable[[str, object], None]) -> Judged:
+    def judge(bank: Bank, command: str, point: str) -> None:
+        record_property("fault", {"command": command, "point": point, **bank.judge()})
+
+    return judge
+
+
+def starts() -> list[tuple[str, str]]:
+    return [(kind, point) for kind in KINDS for point in BEGIN + (ACT if kind == "note_add" else GATE)]
+
+
+def approvals() -> list[tuple[str, str]]:
+    return [(kind, point) for kind in KINDS if kind != "note_add" for point in BEGIN + ANSWER + ACT]
+
+
+def effects() -> list[tuple[str, str]]:
+    return [(kind, moment) for kind in KINDS for moment in EFFECT if (kind, moment) != ("transfer_tx", "after")]
+
+
+def recoveries() -> list[tuple[str, str, str]]:
+    first = ("after_intent", "after_effect")
+    return [(kind, point, then) for kind in KINDS for point in first for then in ("after_claim", *ACT, "before_settle") if _meets(kind, then)]
+
+
+def _meets(kind: str, point: str) -> bool:
+    """Whether the recovery comes by: what must ask a person acts no more, and a found result is not acted for again."""
+    return point in {"after_claim", "before_intent", "after_intent", "before_settle"} or kind in {"transfer_keyed", "transfer_tx"}
+
+
+def some(combinations: list[Any], every: int) -> list[Any]:
+    return combinations if FULL else combinations[::every]
+
+
+@pytest.mark.parametrize(("kind", "point"), some(starts(), 4))
+def test_killed_in_start(open_bank: Callable[[str], Bank], judged: Judged, kind: str, point: str) -> None:
+    bank = open_bank(kind)
+    bank.killed("start", "pay", "--thread", THREAD, environment=Cli.crashing(point))
+    bank.finish()
+    judged(bank, "start", point)
+
+
+@pytest.mark.parametrize(("kind", "point"), some(approvals(), 3))
+def test_killed_in_approve(open_bank: Callable[[str], Bank], judged: Judged, kind: str, point: str) -> None:
+    bank = open_bank(kind)
+    bank.run("start", "pay", "--thread", THREAD).expect(3)
+    bank.killed("approve", THREAD, environment=Cli.crashing(point))
+    bank.finish()
+    judged(bank, "approve", point)
+
+
+@pytest.mark.parametrize(("kind", "moment"), some(effects(), 2))
+def test_killed_by_its_own_tool(open_bank: Callable[[str], Bank], judged: Judged, kind: str, moment: Any) -> None:
+    bank = open_bank(kind)
+    dying: Mapping[str, str] = bank.world.environment(crash=moment)
+    if kind == "note_add":
+        bank.killed("start", "pay", "--thread", THREAD, environment=dying)
+    else:
+        bank.run("start", "pay", "--thread", THREAD).expect(3)
+        bank.killed("approve", THREAD, environment=dying)
+    bank.finish()
+    judged(bank, "tool", f"{moment} the effect")
+
+
+@pytest.mark.parametrize(("kind", "point", "then"), some(recoveries(), 6))
+def test_killed_again_in_the_recovery(open_bank: Callable[[str], Bank], judged: Judged, kind: str, point: str, then: str) -> None:
+    bank = open_bank(kind)
+    if kind == "note_add":
+        bank.killed("start", "pay", "--thread", THREAD, environment=Cli.crashing(point))
+    else:
+        bank.run("start", "pay", "--thread", THREAD).expect(3)
+        bank.killed("approve", THREAD, environment=Cli.crashing(point))
+    bank.killed("resume", THREAD, environment=Cli.crashing(then))
+    bank.finish()
+    judged(bank, "resume", f"{point}, then {then}")

@@ -1,0 +1,106 @@
+"""What a stranger relies on in this checkout: its verbs, its documents, its pinned requirements."""
+
+import json
+import os
+import re
+import subprocess
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from graph.settings import KNOWN
+
+ROOT = Path(__file__).parents[2]
+MAKEFILE = (ROOT / "Makefile").read_text()
+DOCUMENTS = [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").rglob("*.md"))]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
+
+
+def test_make_alone_lists_every_verb() -> None:
+    environment = {name: value for name, value in os.environ.items() if name not in {"MAKEFLAGS", "MAKELEVEL", "MFLAGS"}}
+    done = subprocess.run(["make"], cwd=ROOT, env=environment, capture_output=True, text=True, timeout=60, check=True)
+    listed = {line.split()[1] for line in done.stdout.splitlines()}
+    assert listed == set(re.findall(r"^([a-z][a-z-]*):", MAKEFILE, re.MULTILINE))
+    assert listed == set(re.search(r"^\.PHONY: (.*)$", MAKEFILE, re.MULTILINE)[1].split())
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
+def test_links_between_documents_lead_somewhere(document: Path) -> None:
+    text = re.sub(r"```.*?```", "", document.read_text(), flags=re.DOTALL)
+    for target in re.findall(r"\]\(([^)\s]+)\)", text):
+        file, _, anchor = target.partition("#")
+        if "://" in file:
+            continue
+        place = (document.parent / file).resolve() if file else document
+        assert place.exists(), f"{target} leads nowhere"
+        assert not anchor or anchor in anchors(place), f"{target}: there is no such heading"
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
+def test_files_and_verbs_that_documents_name_exist(document: Path) -> None:
+    text = document.read_text()
+    for name in re.findall(r"`((?:graph|tools|memory|tests|docs)/[\w./-]+|[\w]+\.(?:toml|yaml|json)|cli\.py)`", text):
+        assert (ROOT / name).exists(), f"there is no {name}"
+    for verb in re.findall(r"`make ([a-z]+)`", text):
+        assert re.search(rf"^{verb}:", MAKEFILE, re.MULTILINE), f"there is no make {verb}"
+
+
+def test_every_document_is_reached_from_the_readme() -> None:
+    reached: set[Path] = set()
+    left = [ROOT / "README.md"]
+    while left:
+        document = left.pop()
+        reached.add(document)
+        links = re.findall(r"\]\(([^)#\s]+\.md)", document.read_text())
+        left += [place for link in links if "://" not in link and (place := (document.parent / link).resolve()) not in reached]
+    assert set(DOCUMENTS) <= reached
+
+
+@pytest.mark.parametrize("file", ["README.md", ".env.example", "compose.yaml"])
+def test_settings_that_are_described_exist(file: str) -> None:
+    named = set(re.findall(r"INTERLOCK_[A-Z_]*[A-Z]", (ROOT / file).read_text()))
+    assert named
+    assert named <= KNOWN
+
+
+def test_the_readme_describes_the_settings_of_its_table_only_once() -> None:
+    rows = re.findall(r"^\| `(INTERLOCK_\w+)`", (ROOT / "README.md").read_text(), re.MULTILINE)
+    assert rows == sorted(set(rows))
+
+
+def test_decisions_are_numbered_and_dated() -> None:
+    decisions = sorted((ROOT / "docs/decisions").glob("*.md"))
+    assert [file.name[:4] for file in decisions] == [f"{number:04}" for number in range(1, len(decisions) + 1)]
+    for file in decisions:
+        headings = re.findall(r"^## (.*)$", file.read_text(), re.MULTILINE)
+        assert headings == ["Context", "Decision", "Consequences"], file.name
+        assert re.search(r"^20\d\d-\d\d-\d\d$", file.read_text(), re.MULTILINE), file.name
+
+
+def test_requirements_are_hashed_and_name_no_place_to_fetch_from() -> None:
+    text = (ROOT / "requirements.txt").read_text()
+    assert "://" not in text
+    pinned = re.split(r"\n(?=[a-z0-9])", re.sub(r"^\s*#.*\n?", "", text, flags=re.MULTILINE).strip())
+    assert all("==" in one.splitlines()[0] and "--hash=sha256:" in one for one in pinned)
+    project, groups = PROJECT["project"], PROJECT["dependency-groups"]
+    declared = [*project["dependencies"], *project["optional-dependencies"]["embedded"], *groups["dev"]]
+    names = {normal(re.split(r"[\[<>=!~; ]", one)[0]) for one in declared}
+    assert names <= {normal(re.split(r"[\[=]", one)[0]) for one in pinned}
+
+
+def test_the_graph_is_exported_by_dotted_paths() -> None:
+    config = json.loads((ROOT / "langgraph.json").read_text())
+    for path in [*config["graphs"].values(), config["checkpointer"]["path"]]:
+        module, _, attribute = path.partition(":")
+        assert (ROOT / (module.replace(".", "/") + ".py")).is_file()
+        assert attribute.isidentifier()
+
+
+def anchors(document: Path) -> set[str]:
+    headings = re.findall(r"^#+ (.*)$", document.read_text(), re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", heading.lower()).strip().replace(" ", "-") for heading in headings}
+
+
+def normal(name: str) -> str:
+    return re.sub(r"[-_.]+", "-", name).lower()
