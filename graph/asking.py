@@ -29,7 +29,7 @@ async def ask(approvals: Approvals, thread_id: str, me: Identity, judge: Judge) 
     for approval in [one for one in await approvals.of_thread(thread_id) if one.status == "pending"]:
         _say("\n" + screen.question(view.question(approval)) + "\n")
         while True:
-            ballot = await asyncio.to_thread(_ballot, approval, me)
+            ballot = await _ballot(approval, me)
             if ballot is None:
                 break
             try:
@@ -42,10 +42,10 @@ async def ask(approvals: Approvals, thread_id: str, me: Identity, judge: Judge) 
     return False
 
 
-def _ballot(approval: Approval, me: Identity) -> Ballot | None:
+async def _ballot(approval: Approval, me: Identity) -> Ballot | None:
     kind = approval.kind if approval.kind in CHOICES else "pre_execution"
     while True:
-        word = _line(CHOICES[kind])
+        word = await _line(CHOICES[kind])
         if word is None:
             return None
         choice = WORDS.get(word, word)
@@ -54,30 +54,30 @@ def _ballot(approval: Approval, me: Identity) -> Ballot | None:
             continue
         if choice == "leave":
             return None
-        return _made(choice, approval, me)
+        return await _made(choice, approval, me)
 
 
-def _made(choice: str, approval: Approval, me: Identity) -> Ballot | None:
+async def _made(choice: str, approval: Approval, me: Identity) -> Ballot | None:
     seen = approval.version
     match choice:
         case "approve" | "retry" | "abandon":
             return Ballot(choice, me, "", {}, seen)
         case "done":
-            text = _line("What came out? ", keep=True)
+            text = await _line("What came out? ", keep=True)
             return Ballot("done", me, "", {"text": clean(text)}, seen) if text else None
         case "modify":
-            args = _arguments(approval.args)
+            args = await _arguments(approval.args)
             return Ballot("modify", me, "", {"args": args}, seen) if args else None
-    comment = _line("Why? ", keep=True)
+    comment = await _line("Why? ", keep=True)
     if comment is None:
         return None
     return Ballot("reject", me, clean(comment), {"then": "stop" if choice == "stop" else "continue"}, seen)
 
 
-def _arguments(before: dict[str, Any]) -> dict[str, Any] | None:
+async def _arguments(before: dict[str, Any]) -> dict[str, Any] | None:
     new = dict(before)
     for name, value in before.items():
-        text = _line(f"{screen.escape(name)} [{screen.escape(json.dumps(value, ensure_ascii=False))}]: ", keep=True)
+        text = await _line(f"{screen.escape(name)} [{screen.escape(json.dumps(value, ensure_ascii=False))}]: ", keep=True)
         if text is None:
             return None
         if text:
@@ -92,13 +92,24 @@ def _json(text: str) -> Any:
         return text
 
 
-def _line(prompt: str, *, keep: bool = False) -> str | None:
+async def _line(prompt: str, *, keep: bool = False) -> str | None:
     """None at the end of input."""
     print(prompt, end="", file=sys.stderr, flush=True)  # noqa: T201 - this is the terminal
+    await _typed()
     line = sys.stdin.readline()
     if not line:
         return None
     return line.strip() if keep else line.strip().lower()
+
+
+async def _typed() -> None:
+    """Until a line or the end of input is there. No thread waits in a read, because Ctrl-C could not end it."""
+    loop, ready = asyncio.get_running_loop(), asyncio.Event()
+    loop.add_reader(sys.stdin, ready.set)
+    try:
+        await ready.wait()
+    finally:
+        loop.remove_reader(sys.stdin)
 
 
 def _say(text: str) -> None:

@@ -5,7 +5,7 @@ from typing import Any
 
 import psycopg
 import pytest
-from contract.conftest import ALICE, Stores
+from contract.stores import Stores
 
 from memory.leases import Lease, LeaseLostError
 from memory.ledger import Execution, Result
@@ -226,4 +226,3 @@ async def test_an_answer_of_one_attempt_does_not_settle_the_next(stores: Stores)
         begin.execution, why="x", question=stores.question(approval_id="v" * 32, kind="unknown_outcome", rules={**rules, "attempt": 2})
     )
     assert (await stores.ledger.begin(lease, stores.intent())).state == "unsettled"
-    assert ALICE.voter == "token:alice"

@@ -5,7 +5,7 @@ Every test that uses it ends with the record verified, and with a model server t
 
 import contextlib
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +35,13 @@ class Agent:
         """A thread `thread`, whose model says `steps`."""
         self.model.play(*steps)
         return self("start", "do what is due", "--thread", thread, expect=expect, **more)
+
+    def rewrite_tools(self, old: str, new: str) -> None:
+        """Changes the user's file of tools between two commands."""
+        file = self.project / "tools_for_tests.py"
+        text = file.read_text()
+        assert old in text
+        file.write_text(text.replace(old, new, 1))
 
     def events(self, thread: str = "t") -> list[dict[str, Any]]:
         return self("audit", thread, "--verify", expect=0)["events"]
@@ -85,14 +92,3 @@ def agent(
     assert made("audit", "--verify", expect=0)["verified"] is True
     assert model_server.refusals == []
     assert model_server.unexpected == []
-
-
-@pytest.fixture
-def by_tool() -> Callable[[Sequence[Any], str], Any]:
-    """The one entry of a list that is about this tool."""
-
-    def choose(entries: Sequence[Any], tool: str) -> Any:
-        [found] = [entry for entry in entries if entry["tool"] == tool]
-        return found
-
-    return choose

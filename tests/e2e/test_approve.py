@@ -1,7 +1,6 @@
 """A question, an approval in another process, and the effect: once, and exactly as approved."""
 
 import re
-from collections.abc import Callable
 from typing import Any
 
 from bench.cli import Cli
@@ -75,8 +74,12 @@ def test_names_of_approvals(agent: Any) -> None:
 
     twin = asked[:-1] + ("0" if asked[-1] != "0" else "1")
     with agent.superuser() as database:
-        columns = [row[0] for row in database.execute(
-            "SELECT column_name FROM information_schema.columns WHERE table_schema = 'interlock' AND table_name = 'approval'")]
+        columns = [
+            row[0]
+            for row in database.execute(
+                "SELECT column_name FROM information_schema.columns WHERE table_schema = 'interlock' AND table_name = 'approval'"
+            )
+        ]
         copied = ", ".join(f"'{twin}'" if name == "approval_id" else name for name in columns)
         database.execute(f"INSERT INTO interlock.approval ({', '.join(columns)}) SELECT {copied} FROM interlock.approval")
     for name in (asked[:-1], "t"):

@@ -45,7 +45,7 @@ def test_start_races_start(agent: Any) -> None:
     agent.model.play(call("transfer", {"to": "ann", "amount": 1}))
     racing = [agent.cli.spawn("start", f"task {number}", "--thread", "t", "--json") for number in range(3)]
     results = [process.wait() for process in racing]
-    winners = [result for result in results if "error" not in result.json]
+    winners = [result for result in results if result.json["error"] is None]
     assert {result.exit_code for result in winners} == {3}
     assert {result.json["error"]["code"] for result in results if result not in winners} <= {"thread_exists"}
     assert {result.exit_code for result in results} <= {3, 5}

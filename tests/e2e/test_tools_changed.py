@@ -7,16 +7,9 @@ from bench.openai_server import call, say
 PAY = {"to": "bob", "amount": 5}
 
 
-def rewrite(agent: Any, old: str, new: str) -> None:
-    file = agent.project / "tools_for_tests.py"
-    text = file.read_text()
-    assert old in text
-    file.write_text(text.replace(old, new, 1))
-
-
 def test_another_schema_is_asked_again(agent: Any) -> None:
     first = agent.start(call("transfer", PAY), say("Paid."))["pending"][0]
-    rewrite(agent, "def transfer(to: str, amount: int)", 'def transfer(to: str, amount: int, currency: str = "EUR")')
+    agent.rewrite_tools("def transfer(to: str, amount: int)", 'def transfer(to: str, amount: int, currency: str = "EUR")')
     again = agent("approve", first["approval_id"], expect=3)
     assert again["executions"] == []
     assert agent.world.attempts("transfer") == 0
@@ -30,7 +23,7 @@ def test_another_schema_is_asked_again(agent: Any) -> None:
 
 def test_a_tool_that_vanished_is_told_to_the_model(agent: Any) -> None:
     agent.start(call("transfer", PAY), say("Then not."))
-    rewrite(agent, "\n    transfer,\n", "\n")
+    agent.rewrite_tools("\n    transfer,\n", "\n")
     ended = agent("approve", "t", expect=0)
     assert (ended["status"], ended["executions"]) == ("completed", [])
     assert "transfer" in agent.told()[0]
@@ -42,7 +35,7 @@ def test_a_safe_tool_that_became_critical_is_asked(agent: Any) -> None:
     agent.model.play(call("note_add", {"text": "x"}), say("Noted."))
     died = agent.cli("start", "x", "--thread", "t", environment=agent.cli.crashing("before_intent"))
     died.expect(-9)
-    rewrite(agent, "@tool(is_critical=False, idempotent=False)\ndef note_add", "@tool(is_critical=True)\ndef note_add")
+    agent.rewrite_tools("@tool(is_critical=False, idempotent=False)\ndef note_add", "@tool(is_critical=True)\ndef note_add")
     waiting = agent("resume", "t", expect=3)
     assert waiting["pending"][0]["tool"] == "note_add"
     assert agent.world.attempts("note_add") == 0

@@ -2,7 +2,6 @@
 
 from typing import Any
 
-import pytest
 from bench.openai_server import MISSING, call, calls, raw_call, say
 
 UNUSABLE = {
@@ -11,7 +10,7 @@ UNUSABLE = {
     "no name": (raw_call("", "{}", "u3"), "no tool"),
     "wrong type": (raw_call("transfer", '{"to": "bob", "amount": "much"}', "u4"), "amount"),
     "cut off": (raw_call("transfer", '{"to": "bob", "amount": 5', "u5"), '"amount": 5'),
-    "two objects": (raw_call("transfer", '{"to": "bob"}{"amount": 5}', "u6"), "transfer"),
+    "two objects": (raw_call("transfer", '{"to": "bob"}{"amount": 5}', "u6"), "Extra data"),
     "a list": (raw_call("transfer", "[1]", "u7"), "object"),
     "a number": (raw_call("transfer", "123", "u8"), "object"),
     "not a text": (raw_call("transfer", {"to": "bob", "amount": 5}, "u9"), "JSON"),
@@ -70,11 +69,7 @@ def test_results_of_any_kind_reach_the_model_as_text(agent: Any) -> None:
     assert "no such account" in failed
 
 
-@pytest.mark.parametrize("flag", ["maybe"])
-def test_a_flag_that_is_no_boolean_is_refused_at_the_start(agent: Any, flag: str) -> None:
-    (agent.project / "strange.py").write_text(
-        f'from tools.spec import tool\n\n\n@tool(is_critical="{flag}")\ndef odd() -> str:\n    """Odd."""\n    return ""\n\n\nTOOLS = [odd]\n'
-    )
-    error = agent("start", "x", expect=2, environment={"INTERLOCK_TOOLS": "strange:TOOLS"})["error"]
-    assert "odd" in error["message"]
+def test_a_flag_that_is_no_boolean_is_refused_at_the_start(agent: Any) -> None:
+    agent.rewrite_tools("@tool(is_critical=True)\ndef transfer", '@tool(is_critical="maybe")\ndef transfer')
+    assert "transfer" in agent("start", "x", expect=2)["error"]["message"]
     assert agent.rows("SELECT * FROM interlock.run") == []
