@@ -7,7 +7,7 @@ import os
 import secrets
 import signal
 import sys
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
@@ -105,7 +105,7 @@ def run(json_wanted: bool, work: Callable[["App", Session], Awaitable[Shown]]) -
 
 def present(json_wanted: bool, work: Callable[[], Shown]) -> NoReturn:
     out = sys.stdout
-    with contextlib.redirect_stdout(sys.stderr):
+    with _printing_aside():
         shown = _guarded(work)
     if json_wanted:
         print(json.dumps(shown.document, ensure_ascii=False), file=out)
@@ -115,6 +115,19 @@ def present(json_wanted: bool, work: Callable[[], Shown]) -> NoReturn:
         print(shown.hint, file=sys.stderr)  # noqa: T201
     out.flush()
     raise typer.Exit(shown.exit_code)
+
+
+@contextlib.contextmanager
+def _printing_aside() -> Iterator[None]:
+    """What tools print goes to standard error, and so does what the processes print that they start."""
+    kept = os.dup(1)
+    os.dup2(2, 1)
+    try:
+        with contextlib.redirect_stdout(sys.stderr):
+            yield
+    finally:
+        os.dup2(kept, 1)
+        os.close(kept)
 
 
 def _guarded(work: Callable[[], Shown]) -> Shown:

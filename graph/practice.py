@@ -203,7 +203,7 @@ def _outcome(call: ToolCall | None, message: ToolMessage) -> str:
         return f"I wanted to {do}, and this came back: {text}"
     if re.search(r"\b(modified|edited|changed the arguments|other arguments)\b", text[:500], re.IGNORECASE):
         return f"{name} ran with other arguments than I had proposed: {text}"
-    return f"{done}: {text}"
+    return text if text.startswith(done) else f"{done}: {text}"
 
 
 REJECTED = re.compile(r"\b(?:rejected|declined)\b", re.IGNORECASE)

@@ -12,7 +12,7 @@ from memory.runs import Run
 
 def when(moment: datetime | None) -> str | None:
     """UTC, to the microsecond, with a Z."""
-    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ") if moment else None
+    return moment.astimezone(UTC).replace(tzinfo=None).isoformat(timespec="microseconds") + "Z" if moment else None
 
 
 def thread(run: Run, approvals: Sequence[Approval], executions: Sequence[Execution]) -> dict[str, Any]:

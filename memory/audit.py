@@ -46,7 +46,7 @@ class Audit(Protocol):
 
 def event_hash(event: Event) -> str:
     """sha256 over the joined hex digests of the fields; `at` in microseconds, as 2026-01-31T09:30:00.000000Z."""
-    at = event.at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    at = event.at.astimezone(UTC).replace(tzinfo=None).isoformat(timespec="microseconds") + "Z"
     fields = (event.thread_id, str(event.seq), at, event.kind, event.actor, event.actor_source, event.payload)
     return _sha(event.prev_hash + "".join(_sha(field) for field in fields))
 

@@ -93,8 +93,7 @@ def test_the_graph_is_exported_by_dotted_paths() -> None:
     config = json.loads((ROOT / "langgraph.json").read_text())
     for path in [*config["graphs"].values(), config["checkpointer"]["path"]]:
         module, _, attribute = path.partition(":")
-        assert (ROOT / (module.replace(".", "/") + ".py")).is_file()
-        assert attribute.isidentifier()
+        assert f"def {attribute}(" in (ROOT / (module.replace(".", "/") + ".py")).read_text()
 
 
 def anchors(document: Path) -> set[str]:

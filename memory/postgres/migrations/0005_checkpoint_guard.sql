@@ -33,9 +33,11 @@ BEGIN
         RAISE EXCEPTION 'thread % has moved on from checkpoint %', of_thread, parent USING ERRCODE = 'IL002';
     END IF;
     UPDATE interlock.run SET head_checkpoint_id = id, updated_at = clock_timestamp() WHERE thread_id = of_thread;
-    SELECT coalesce(string_agg(to_jsonb(substr(c, 11))::text, ',' ORDER BY c COLLATE "C"), '') INTO next_nodes
+    -- Only calls of tools are sent one by one (Send): LangGraph keeps those in a channel of its own.
+    SELECT coalesce(string_agg(to_jsonb(CASE c WHEN '__pregel_tasks' THEN 'execute_tools' ELSE substr(c, 11) END)::text, ','
+                               ORDER BY c COLLATE "C"), '') INTO next_nodes
     FROM jsonb_array_elements_text(coalesce(nullif(checkpoint -> 'updated_channels', 'null'), '[]')) AS c
-    WHERE c LIKE 'branch:to:%';
+    WHERE c LIKE 'branch:to:%' OR c = '__pregel_tasks';
     PERFORM interlock.audit(
         of_thread, 'transition', coalesce(r.lease_owner, 'outside'), CASE WHEN epoch IS NULL THEN 'unleased' ELSE 'process' END,
         '{"checkpoint_id":' || to_jsonb(id)::text || ',"next":[' || next_nodes || '],"source":'
