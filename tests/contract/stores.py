@@ -12,7 +12,9 @@ from memory.people import Identity
 from memory.runs import NewRun, Runs
 
 ALICE, BOB, CAROL = Identity("alice", "token"), Identity("bob", "token"), Identity("carol", "os")
-RULES: dict[str, Any] = {"sources": ["token", "oidc", "os", "ui", "claimed"], "four_eyes": False, "on_expiry": "reject", "rule": "r", "policy": "p"}
+RULES: dict[str, Any] = {
+    "sources": ["token", "oidc", "os", "ui", "claimed"], "four_eyes": False, "on_expiry": "reject", "rule": "r", "policy": "p",
+}  # fmt: skip
 
 
 @dataclass
@@ -41,7 +43,9 @@ class Stores:
         )  # fmt: skip
         return replace(intent, **changes)
 
-    async def decide(self, kind: Any, by: Identity = ALICE, *, approval_id: str = "a" * 32, seen: int | None = None, **detail: Any) -> Approval:
+    async def decide(
+        self, kind: Any, by: Identity = ALICE, *, approval_id: str = "a" * 32, seen: int | None = None, **detail: Any
+    ) -> Approval:
         def validate(_: Approval, args: dict[str, Any]) -> tuple[dict[str, Any], str]:
             return args, f"hash of {args}"
 

@@ -1,10 +1,10 @@
 """Port audit: append-only, one chain a thread, and every change of it is found."""
 
 import asyncio
+import itertools
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
-from typing import Any
 
 import psycopg
 import pytest
@@ -34,12 +34,11 @@ def as_owner(url: str) -> Iterator[psycopg.Connection]:
         yield connection
 
 
-@pytest.mark.parametrize("statement", ["UPDATE interlock.audit_event SET kind = 'x'", "DELETE FROM interlock.audit_event", "TRUNCATE interlock.audit_event"])
-@pytest.mark.parametrize("where", ["", " WHERE false"])
-async def test_it_is_append_only(stores: Stores, database_url: str, statement: str, where: str) -> None:
+@pytest.mark.parametrize("statement", ["UPDATE {} SET kind = 'x'", "UPDATE {} SET kind = 'x' WHERE false", "DELETE FROM {}", "TRUNCATE {}"])
+async def test_it_is_append_only(stores: Stores, database_url: str, statement: str) -> None:
     await record(stores)
     with psycopg.connect(database_url, autocommit=True) as connection, pytest.raises(psycopg.Error, match="append-only"):
-        connection.execute(statement + ("" if statement.startswith("TRUNCATE") else where))
+        connection.execute(statement.format("interlock.audit_event"))  # type: ignore[arg-type]
     assert await stores.faults() == []
 
 
@@ -52,18 +51,21 @@ async def test_number_time_and_hash_are_the_databases(stores: Stores, database_u
     assert await stores.faults() == []
 
 
-@pytest.mark.parametrize("place", ["first", "middle", "last"])
-@pytest.mark.parametrize("column", COLUMNS)
-async def test_an_edit_is_found(stores: Stores, database_url: str, column: str, place: str) -> None:
+async def test_an_edit_of_any_column_of_any_row_is_found(stores: Stores, database_url: str) -> None:
     await record(stores)
-    seq = {"first": 1, "middle": 4, "last": 7}[place]
     with as_owner(database_url) as connection:
-        changed = connection.execute(f"UPDATE interlock.audit_event SET {column} = {COLUMNS[column]} WHERE thread_id = 't' AND seq = {seq}")
-    assert changed.rowcount == 1
-    assert await stores.faults() != []
+        connection.execute("CREATE TABLE kept AS SELECT * FROM interlock.audit_event")
+        for (column, value), seq in itertools.product(COLUMNS.items(), (1, 4, 7)):
+            changed = connection.execute(f"UPDATE interlock.audit_event SET {column} = {value} WHERE thread_id = 't' AND seq = {seq}")
+            assert changed.rowcount == 1
+            assert await stores.faults() != [], (column, seq)
+            connection.execute("DELETE FROM interlock.audit_event")
+            connection.execute("INSERT INTO interlock.audit_event SELECT * FROM kept")
+            assert await stores.faults() == []
 
 
-HEAD = "UPDATE interlock.audit_head h SET seq = e.seq, hash = e.hash FROM interlock.audit_event e WHERE e.thread_id = h.thread_id AND e.seq = "
+HEAD = """UPDATE interlock.audit_head h SET seq = e.seq, hash = e.hash FROM interlock.audit_event e
+WHERE e.thread_id = h.thread_id AND e.seq = """
 
 
 @pytest.mark.parametrize(
@@ -128,23 +130,22 @@ async def test_threads_are_verified_alone_and_together(stores: Stores, database_
     assert len(await stores.faults()) == 1
 
 
-@pytest.mark.parametrize(
-    "at",
-    [
-        datetime(2026, 1, 31, 9, 30, tzinfo=UTC),
-        datetime(2026, 1, 31, 9, 30, 0, 1, tzinfo=UTC),
-        datetime(1, 1, 2, 3, 4, 5, 60, tzinfo=UTC),
-        datetime(987, 6, 5, tzinfo=UTC),
-        datetime(9999, 12, 30, 23, 59, 59, 999999, tzinfo=UTC),
-    ],
-)
-@pytest.mark.parametrize("text", ["plain", "Grüße, 世界 😀", "\u202e\u200b\x01\x7f", "e\u0301 é \ufeff", "'; -- \\ %s \n\t"])
-@pytest.mark.parametrize("zone", ["UTC", "Asia/Kathmandu", "America/New_York"])
-async def test_both_compute_the_same_hash(database: Database, at: datetime, text: str, zone: str) -> None:
-    fields: dict[str, Any] = {"prev": "a" * 64, "thread": text, "seq": 2**40, "at": at, "kind": text, "actor": text, "source": "os", "payload": text}
+TIMES = [
+    datetime(2026, 1, 31, 9, 30, tzinfo=UTC),
+    datetime(2026, 1, 31, 9, 30, 0, 1, tzinfo=UTC),
+    datetime(1, 1, 2, 3, 4, 5, 60, tzinfo=UTC),
+    datetime(987, 6, 5, tzinfo=UTC),
+    datetime(9999, 12, 30, 23, 59, 59, 999999, tzinfo=UTC),
+]
+TEXTS = ["plain", "Grüße, 世界 😀", "\u202e\u200b\x01\x7f", "e\u0301 é \ufeff", "'; -- \\ %s \n\t"]
+ZONES = ["UTC", "Asia/Kathmandu", "America/New_York"]
+
+
+async def test_both_compute_the_same_hash(database: Database) -> None:
     async with database.transaction() as db:
-        await db.execute("SELECT set_config('TimeZone', %s, true)", (zone,))
-        query = "SELECT interlock.audit_hash(%(prev)s, %(thread)s, %(seq)s, %(at)s, %(kind)s, %(actor)s, %(source)s, %(payload)s) AS hash"
-        row = await (await db.execute(query, fields)).fetchone()
-    event = Event(text, 2**40, at, text, text, "os", text, "a" * 64, "")
-    assert row and row["hash"] == event_hash(event)
+        for at, text, zone in itertools.product(TIMES, TEXTS, ZONES):
+            await db.execute("SELECT set_config('TimeZone', %s, true)", (zone,))
+            query = "SELECT interlock.audit_hash(%s, %s, %s, %s, %s, %s, %s, %s) AS hash"
+            row = await (await db.execute(query, ("a" * 64, text, 2**40, at, text, text, "os", text))).fetchone()
+            event = Event(text, 2**40, at, text, text, "os", text, "a" * 64, "")
+            assert row and row["hash"] == event_hash(event), (at, text, zone)

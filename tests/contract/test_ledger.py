@@ -218,7 +218,8 @@ async def test_an_answer_of_one_attempt_does_not_settle_the_next(stores: Stores)
     lease = await stores.permitted()
     first = await begun(stores, lease)
     rules = stores.question().rules
-    await stores.ledger.give_up(first, why="x", question=stores.question(approval_id="u" * 32, kind="unknown_outcome", rules={**rules, "attempt": 1}))
+    asks = stores.question(approval_id="u" * 32, kind="unknown_outcome", rules={**rules, "attempt": 1})
+    await stores.ledger.give_up(first, why="x", question=asks)
     await stores.decide("retry", approval_id="u" * 32)
     begin = await stores.ledger.begin(lease, stores.intent())
     assert begin.execution

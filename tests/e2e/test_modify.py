@@ -17,17 +17,16 @@ REFUSED = [
 ]
 
 
-def test_what_the_tool_cannot_take_changes_nothing(agent: Any) -> None:
-    started = agent.start(call("transfer", PAY))
+def test_modified_by_single_values_and_as_a_whole(agent: Any) -> None:
+    """What the tool cannot take is refused before, and changes nothing."""
+    started = agent.start(call("transfer", PAY), call("transfer", PAY), say("Paid."))
     for options, code, name in REFUSED:
         assert agent("modify", "t", *options, expect=code)["error"]["code"] == name, options
     assert agent("show", "t", expect=0) == started
     assert agent.rows("SELECT * FROM interlock.decision") == []
     assert agent.world.attempts("transfer") == 0
 
-
-def test_modified_by_single_values_and_as_a_whole(agent: Any) -> None:
-    first = agent.start(call("transfer", PAY), call("transfer", PAY), say("Paid."))["pending"][0]
+    [first] = started["pending"]
     second = agent("modify", first["approval_id"], "--set", "amount=3", "--as", "alice", expect=3)["pending"][0]
     assert agent.world.lines("transfer") == ["3 to bob"]
     [told] = agent.told()

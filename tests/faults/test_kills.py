@@ -47,8 +47,8 @@ def effects() -> list[tuple[str, str]]:
 
 
 def recoveries() -> list[tuple[str, str, str]]:
-    first = ("after_intent", "after_effect")
-    return [(kind, point, then) for kind in KINDS for point in first for then in ("after_claim", *ACT, "before_settle") if _meets(kind, then)]
+    first, second = ("after_intent", "after_effect"), ("after_claim", *ACT, "before_settle")
+    return [(kind, point, then) for kind in KINDS for point in first for then in second if _meets(kind, then)]
 
 
 def _meets(kind: str, point: str) -> bool:
@@ -60,7 +60,7 @@ def some(combinations: list[Any], every: int) -> list[Any]:
     return combinations if FULL else combinations[::every]
 
 
-@pytest.mark.parametrize(("kind", "point"), some(starts(), 4))
+@pytest.mark.parametrize(("kind", "point"), some(starts(), 5))
 def test_killed_in_start(open_bank: Callable[[str], Bank], judged: Judged, kind: str, point: str) -> None:
     bank = open_bank(kind)
     bank.killed("start", "pay", "--thread", THREAD, environment=Cli.crashing(point))
@@ -68,7 +68,7 @@ def test_killed_in_start(open_bank: Callable[[str], Bank], judged: Judged, kind:
     judged(bank, "start", point)
 
 
-@pytest.mark.parametrize(("kind", "point"), some(approvals(), 3))
+@pytest.mark.parametrize(("kind", "point"), some(approvals(), 6))
 def test_killed_in_approve(open_bank: Callable[[str], Bank], judged: Judged, kind: str, point: str) -> None:
     bank = open_bank(kind)
     bank.run("start", "pay", "--thread", THREAD).expect(3)
@@ -77,7 +77,7 @@ def test_killed_in_approve(open_bank: Callable[[str], Bank], judged: Judged, kin
     judged(bank, "approve", point)
 
 
-@pytest.mark.parametrize(("kind", "moment"), some(effects(), 2))
+@pytest.mark.parametrize(("kind", "moment"), some(effects(), 3))
 def test_killed_by_its_own_tool(open_bank: Callable[[str], Bank], judged: Judged, kind: str, moment: Any) -> None:
     bank = open_bank(kind)
     dying: Mapping[str, str] = bank.world.environment(crash=moment)
@@ -90,7 +90,7 @@ def test_killed_by_its_own_tool(open_bank: Callable[[str], Bank], judged: Judged
     judged(bank, "tool", f"{moment} the effect")
 
 
-@pytest.mark.parametrize(("kind", "point", "then"), some(recoveries(), 6))
+@pytest.mark.parametrize(("kind", "point", "then"), some(recoveries(), 9))
 def test_killed_again_in_the_recovery(open_bank: Callable[[str], Bank], judged: Judged, kind: str, point: str, then: str) -> None:
     bank = open_bank(kind)
     if kind == "note_add":

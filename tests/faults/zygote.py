@@ -13,6 +13,7 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -20,7 +21,9 @@ from typing import Any
 
 from bench.cli import Cli, Environment, Process, Result, base_environment
 
-PRELOADED = ("cli", "graph.app", "graph.run", "graph.build", "graph.openai_chat", "graph.practice", "memory.postgres.saver", "openai", "bench.world")
+PRELOADED = (
+    "cli", "graph.app", "graph.run", "graph.build", "graph.openai_chat", "graph.practice", "memory.postgres.saver", "openai", "bench.world",
+)  # fmt: skip
 ANSWER_SECONDS = 30
 
 
@@ -66,7 +69,7 @@ class Zygote:
         with self._changed:
             socket.send_fds(self._ours, [request.encode()], list(streams))
             assert self._changed.wait_for(lambda: self._born, ANSWER_SECONDS), "no process was forked"
-            return Child(self, self._born.pop(), request and ["interlock", *arguments])
+            return Child(self, self._born.pop(), ["interlock", *arguments])
 
     def ended(self, pid: int, timeout: float | None) -> int | None:
         with self._changed:
@@ -102,8 +105,6 @@ class ForkedCli(Cli):
         return self.spawn(*arguments, environment=environment).wait(timeout)
 
     def spawn(self, *arguments: str, environment: Environment | None = None, stdin: Any = None) -> Process:
-        import tempfile
-
         out, err = tempfile.TemporaryFile(), tempfile.TemporaryFile()  # noqa: SIM115 - Process closes them
         merged = {name: value for name, value in {**self.environment, **(environment or {})}.items() if value is not None}
         child = self._zygote.fork(arguments, merged, self.cwd, [out.fileno(), err.fileno()])
