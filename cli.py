@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import io
 import json
 import os
 import secrets
@@ -107,8 +108,10 @@ def present(json_wanted: bool, work: Callable[[], Shown]) -> NoReturn:
     out = sys.stdout
     with _printing_aside():
         shown = _guarded(work)
+    if isinstance(out, io.TextIOWrapper):
+        out.reconfigure(errors="backslashreplace")
     if json_wanted:
-        print(json.dumps(shown.document, ensure_ascii=False), file=out)
+        print(json.dumps(shown.document, ensure_ascii=not str(out.encoding).lower().startswith("utf")), file=out)
     elif shown.text:
         print(shown.text, file=out)
     if shown.hint and not json_wanted:
@@ -455,7 +458,7 @@ def _value(text: str, before: Any) -> Any:
         return text
     try:
         return json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return text
 
 

@@ -64,7 +64,8 @@ def _refuse_if_not_permitted(question: Approval, votes: Sequence[Vote], ballot: 
         raise RefusedError(f"{ballot.actor} may not decide this: tier {question.tier} takes {', '.join(sources)}.", code="not_permitted")
     if question.rules.get("four_eyes") and _asked_for_it(question, ballot.actor):
         raise RefusedError(f"{ballot.actor.name} asked for this, so somebody else must decide (four eyes).", code="four_eyes")
-    if any(vote.voter == ballot.actor.voter and vote.version == question.version for vote in votes):
+    mine = [vote for vote in votes if vote.voter == ballot.actor.voter and vote.version == question.version]
+    if mine and ballot.type in {"approve", "modify"}:  # who has approved may still say no
         raise RefusedError(f"{ballot.actor} has voted on this already.", code="voted_already")
 
 

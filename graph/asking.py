@@ -1,7 +1,9 @@
 """Asks the person at a terminal, question by question. Nothing is decided by silence or by the end of input."""
 
 import asyncio
+import contextlib
 import json
+import os
 import sys
 from typing import Any
 
@@ -44,6 +46,7 @@ async def ask(approvals: Approvals, thread_id: str, me: Identity, judge: Judge) 
 
 async def _ballot(approval: Approval, me: Identity) -> Ballot | None:
     kind = approval.kind if approval.kind in CHOICES else "pre_execution"
+    _forget_what_was_typed()
     while True:
         word = await _line(CHOICES[kind])
         if word is None:
@@ -88,18 +91,30 @@ async def _arguments(before: dict[str, Any]) -> dict[str, Any] | None:
 def _json(text: str) -> Any:
     try:
         return json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return text
 
 
 async def _line(prompt: str, *, keep: bool = False) -> str | None:
     """None at the end of input."""
     print(prompt, end="", file=sys.stderr, flush=True)  # noqa: T201 - this is the terminal
-    await _typed()
-    line = sys.stdin.readline()
-    if not line:
-        return None
-    return line.strip() if keep else line.strip().lower()
+    line = b""
+    while not line.endswith(b"\n"):
+        await _typed()
+        piece = os.read(sys.stdin.fileno(), 4096)  # unbuffered: what is typed ahead stays where it can be forgotten
+        if not piece:
+            return None
+        line += piece
+    text = line.decode(errors="replace").strip()
+    return text if keep else text.lower()
+
+
+def _forget_what_was_typed() -> None:
+    """What was typed before the question was on the screen is no answer to it."""
+    with contextlib.suppress(ImportError, OSError):
+        import termios
+
+        termios.tcflush(sys.stdin.fileno(), termios.TCIFLUSH)
 
 
 async def _typed() -> None:

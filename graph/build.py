@@ -6,7 +6,7 @@ from langgraph.graph import END, START, StateGraph
 
 from graph.nodes.approve import make_approve
 from graph.nodes.episodes import make_remember, make_retrieve
-from graph.nodes.execute import make_execute
+from graph.nodes.execute import make_after, make_execute
 from graph.nodes.reject import make_reject
 from graph.nodes.think import make_think
 from graph.ports import Ports
@@ -20,13 +20,16 @@ def build(ports: Ports) -> StateGraph[Any, Any, Any, Any]:
     graph.add_node("agent_think", make_think(ports))
     graph.add_node("await_human_approval", make_approve(ports))
     graph.add_node("execute_tools", make_execute(ports))
+    graph.add_node("after_tools", make_after(ports))
     graph.add_node("handle_rejection", make_reject(ports))
     graph.add_node("remember_episode", make_remember(ports))
 
     after = ["agent_think", "await_human_approval", "execute_tools", "handle_rejection", "remember_episode", END]
     graph.add_edge(START, "retrieve_episodes")
     graph.add_edge("retrieve_episodes", "agent_think")
-    for node in ("agent_think", "await_human_approval", "execute_tools", "handle_rejection"):
+    # Calls run side by side, and an edge of each of them would see only its own result: they join before what is next is decided.
+    graph.add_edge("execute_tools", "after_tools")
+    for node in ("agent_think", "await_human_approval", "after_tools", "handle_rejection"):
         graph.add_conditional_edges(node, route, after)
     graph.add_edge("remember_episode", END)
     return graph

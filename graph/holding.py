@@ -12,14 +12,25 @@ from memory.people import NOBODY
 from memory.runs import NewRun
 
 SECONDS = 30.0
-_taking = asyncio.Lock()
+_taking: dict[int, asyncio.Lock] = {}  # by event loop
 _inside: dict[str, int] = {}  # parallel calls of one thread share the lease that the first of them took
+
+
+class CancelRequested(InterlockError):  # noqa: N818 - a wish that the driver fulfils
+    """A person cancelled the thread while it was driven; nothing more may begin."""
+
+
+async def stop_if_cancelled(ports: Ports, thread_id: str) -> None:
+    run = await ports.runs.get(thread_id)
+    if run is not None and run.cancel_requested:
+        raise CancelRequested(f"Thread {thread_id!r} is to be cancelled.", code="cancelled")
 
 
 @asynccontextmanager
 async def driving(ports: Ports, thread_id: str) -> AsyncIterator[Lease]:
     """Raises BusyError where another process drives the thread."""
-    async with _taking:
+    taking = _taking.setdefault(id(asyncio.get_running_loop()), asyncio.Lock())
+    async with taking:
         if thread_id not in held:
             held[thread_id] = await _taken(ports, thread_id)
             _inside[thread_id] = 0
@@ -28,12 +39,19 @@ async def driving(ports: Ports, thread_id: str) -> AsyncIterator[Lease]:
     try:
         yield held[thread_id]
     finally:
-        if thread_id in _inside:
-            _inside[thread_id] -= 1
-            if not _inside[thread_id]:
-                del _inside[thread_id]
-                with suppress(InterlockError):
-                    await ports.runs.release(held.pop(thread_id))
+        async with taking:
+            await _left(ports, thread_id)
+
+
+async def _left(ports: Ports, thread_id: str) -> None:
+    if thread_id not in _inside:
+        return
+    _inside[thread_id] -= 1
+    if not _inside[thread_id]:
+        del _inside[thread_id]
+        with suppress(InterlockError):
+            await asyncio.shield(ports.runs.release(held[thread_id]))
+        held.pop(thread_id, None)
 
 
 async def _taken(ports: Ports, thread_id: str) -> Lease:

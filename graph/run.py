@@ -14,6 +14,7 @@ from langgraph.types import Command, StateSnapshot
 
 from graph.approval import judge_with
 from graph.crash import reach
+from graph.holding import CancelRequested
 from graph.nodes.reject import ending
 from graph.ports import Ports
 from graph.routing import open_calls
@@ -31,6 +32,7 @@ from memory.errors import (
 from memory.leases import Lease, LeaseLostError, held, is_dead, owner_name
 from memory.people import NOBODY, Identity
 from memory.runs import ENDED, NewRun, Run
+from memory.text import message_of
 
 Graph = CompiledStateGraph[Any, Any, Any, Any]
 RECURSION_LIMIT = 1_000_000  # the limit that means something to a user is the model's turns
@@ -61,17 +63,19 @@ class Driver:
         return await self._run(thread_id)
 
     async def _drive(self, lease: Lease) -> None:
-        if (await self._run(lease.thread_id)).status in ENDED:
+        if (await self._run(lease.thread_id)).status in {"failed", "stopped"}:
             await self.ports.runs.reopen(lease)
         standstills = 0
         while True:
             run = await self._run(lease.thread_id)
             before = await self._state(run.thread_id)
-            step = await self._next(run, before)
-            if step is Again or (step is None and not await self._settle(lease, run, before)):
-                continue
-            if step is None:
+            if run.status in ENDED or (run.cancel_requested and await self._cancel(lease, run, before)):
                 return
+            step = await self._next(run, before)
+            if step is None:
+                if await self._settle(lease, run, before):
+                    return
+                continue
             await self._invoke(lease, run, step)
             after = await self._state(run.thread_id)
             standstills = standstills + 1 if _place(before) == _place(after) else 0
@@ -85,21 +89,17 @@ class Driver:
         _refuse_if_changed(run, at)
         if not at.next:
             return None
-        if run.cancel_requested:
-            await self._cancel(run, at)
-            return Again
         interrupts = [interrupt for task in at.tasks for interrupt in task.interrupts]
         if not interrupts:
             return Nothing
-        news = await self._decided(run.thread_id, at)
+        news = await self._decided(at)
         return Command(resume={interrupts[0].id: {"gate_ref": {"approval_id": news}}}) if news else None
 
-    async def _decided(self, thread_id: str, at: StateSnapshot) -> str | None:
+    async def _decided(self, at: StateSnapshot) -> str | None:
         """An approval that the paused gate does not know of yet: decided, or missing from an emptied store."""
-        known = {approval.approval_id: approval for approval in await self.ports.approvals.of_thread(thread_id)}
         for call in open_calls(at.values):  # type: ignore[arg-type]  # the values of our own state
             if call["state"] == "waiting" and call["approval_id"]:
-                approval = known.get(call["approval_id"])
+                approval = await self.ports.approvals.get(call["approval_id"])
                 if approval is None or approval.status != "pending":
                     return call["approval_id"]
         return None
@@ -110,6 +110,8 @@ class Driver:
             async for kind, event in self.graph.astream(value, _config(run.thread_id), stream_mode=["tasks"], durability=DURABILITY):  # type: ignore[call-overload]
                 if kind == "tasks" and "input" in event:
                     self.ports.tell("node_started", {"node": event["name"]})
+        except CancelRequested:
+            return
         except StoppedError as error:
             await self._fail(lease, run, error, "stopped")
         except (LeaseLostError, ConflictError, UnavailableError, RefusedError):
@@ -120,8 +122,10 @@ class Driver:
             await self._fail(lease, run, _bug(error), "failed", cause=error)
 
     async def _fail(self, lease: Lease, run: Run, error: InterlockError, status: Any, *, cause: Exception | None = None) -> None:
-        seen = (await self._run(run.thread_id)).wake_seq
-        await self.ports.runs.settle(lease, seen_wake_seq=seen, status=status, error=error.as_json())
+        written = False
+        while not written:
+            seen = (await self._run(run.thread_id)).wake_seq
+            written = await self.ports.runs.settle(lease, seen_wake_seq=seen, status=status, error=error.as_json())
         raise error from cause
 
     async def _settle(self, lease: Lease, run: Run, at: StateSnapshot) -> bool:
@@ -144,16 +148,28 @@ class Driver:
                     closed = True
         return closed
 
-    async def _cancel(self, run: Run, at: StateSnapshot) -> None:
-        """Ends the thread where it stands. Nothing that waits will run; what was begun is told as what it is."""
+    async def _cancel(self, lease: Lease, run: Run, at: StateSnapshot) -> bool:
+        """Ends the thread where it stands. Nothing that waits will run; what was begun is told as what it is.
+
+        False if the thread had come to its end before the wish was seen.
+        """
+        if at.created_at is not None and not at.next and at.values.get("status") in {"completed", "rejected"}:
+            return False
         wish: Mapping[str, Any] = run.cancel_requested or {}
         by, comment = Identity(wish["by"], wish["source"]), str(wish["comment"])
         await self._close_questions(run.thread_id, by, comment)
         calls = open_calls(at.values)  # type: ignore[arg-type]  # the values of our own state
         words = {call["call_key"]: f"Not run: {by.name} cancelled the thread. Their words: {comment}" for call in calls}
         for execution in await self.ports.ledger.of_thread(run.thread_id):
-            words[execution.call_key] = f"{by.name} cancelled the thread; before that, this call was {execution.status}."
-        await self.graph.aupdate_state(_config(run.thread_id), ending(calls, "cancelled", words), as_node="handle_rejection")
+            if execution.status == "started":
+                await self.ports.ledger.give_up(execution, why="the thread was cancelled while nobody knew its outcome", question=None)
+            known = execution.result if execution.status == "succeeded" else "nobody knows whether it took effect"
+            words[execution.call_key] = f"{by.name} cancelled the thread. Before that, this call was begun: {known}"
+        if at.next and run.graph_version == GRAPH_VERSION:
+            update = ending(calls, "cancelled", words)
+            await self.graph.aupdate_state(_config(run.thread_id), update, as_node="handle_rejection")
+        seen = (await self._run(run.thread_id)).wake_seq
+        return await self.ports.runs.settle(lease, seen_wake_seq=seen, status="cancelled")
 
     async def _adopt(self, thread_id: str) -> Run:
         """A thread that only its checkpoint knows of: with every other table lost, it asks the same question again."""
@@ -190,11 +206,14 @@ class Driver:
             yield
         except asyncio.CancelledError:
             if beat.done() and not beat.cancelled() and beat.exception() is not None:
+                if driver is not None:
+                    driver.uncancel()
                 raise LeaseLostError(f"Another process drives thread {lease.thread_id!r} now.") from beat.exception()
             raise
         finally:
             beat.cancel()
-            held.pop(lease.thread_id, None)
+            if held.get(lease.thread_id) is lease:
+                del held[lease.thread_id]
             with suppress(InterlockError):
                 await asyncio.shield(self.ports.runs.release(lease))
 
@@ -204,20 +223,16 @@ class Driver:
             await asyncio.sleep(self.lease_seconds / 3)
             try:
                 await self.ports.runs.renew(lease, self.lease_seconds)
-            except UnavailableError:
-                continue
             except LeaseLostError:
                 if driver is not None:
                     driver.cancel()
                 raise
+            except Exception:  # noqa: BLE001, S112 - whatever it is, the next beat may succeed; if none does, the lease runs out
+                continue
 
 
 class Nothing:
     """Go on from the checkpoint, with nothing new."""
-
-
-class Again:
-    """The thread was moved without the graph: look again."""
 
 
 def _config(thread_id: str) -> Any:
@@ -241,7 +256,7 @@ def _refuse_if_changed(run: Run, at: StateSnapshot) -> None:
 
 def _bug(error: Exception) -> RunFailedError:
     return RunFailedError(
-        f"The run failed: {type(error).__name__}: {error}",
+        f"The run failed: {message_of(error)}",
         remedy="What was done is kept; resume the thread to go on from there.",
         code="run_failed",
     )

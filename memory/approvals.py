@@ -134,3 +134,8 @@ class Approvals(Protocol):
 
     async def refused(self, approval_id: str, ballot: Ballot, why: InterlockError) -> None:
         """Puts an attempt that changed nothing on the record."""
+
+
+def masked(args: Mapping[str, Any], secret: Sequence[str]) -> dict[str, Any]:
+    """Arguments as they may stand on the record."""
+    return {name: "‹secret›" if name in secret else value for name, value in args.items()}

@@ -14,11 +14,15 @@ from memory.errors import StaleError
 
 @dataclass(frozen=True, slots=True)
 class Lease:
-    """`epoch` is the fence: it grows with each holder, and a write with an older one is refused."""
+    """`epoch` is the fence: it grows with each holder, and a write with an older one is refused.
+
+    `sure`: the holder before gave it up or is certainly dead, so none of its effects can still be on the way.
+    """
 
     thread_id: str
     owner: str
     epoch: int
+    sure: bool = True
 
 
 class LeaseLostError(StaleError):
@@ -37,24 +41,30 @@ def owner_name() -> str:
 
 @cache
 def _name_of(pid: int) -> str:
-    return f"{socket.gethostname()}:{pid}:{_born(pid)}:{_place()}"
+    return f"{socket.gethostname()}:{pid}:{_born(pid) or ''}:{_place()}"
 
 
 def is_dead(owner: str) -> bool:
     """True only where it is certain: the process was of this machine and namespace and is no more (or its pid is another's)."""
     try:
         _, pid, born, place = owner.rsplit(":", 3)
-        return place == _place() != "" and born != "" and _born(int(pid)) != born
-    except ValueError:
+        if not born or not place or place != _place():
+            return False
+        os.kill(int(pid), 0)
+    except ProcessLookupError:
+        return True
+    except (ValueError, OSError):
         return False
+    now = _born(int(pid))
+    return now is not None and now != born
 
 
-def _born(pid: int) -> str:
-    """The start of a process in clock ticks since boot; empty if it is gone, a zombie, or the system cannot tell."""
+def _born(pid: int) -> str | None:
+    """The start of a process in clock ticks since boot; empty for a zombie, None if the system does not tell."""
     try:
         fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
     except (OSError, IndexError):
-        return ""
+        return None
     return "" if fields[0] in {"Z", "X"} else fields[19]
 
 

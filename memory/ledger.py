@@ -49,9 +49,12 @@ class Execution:
 
 @dataclass(frozen=True, slots=True)
 class Begun:
-    """`go`: do it now, as attempt `execution.attempts`. `done`: it was. `unsettled`: it was begun and nobody knows. `refused`: `why`."""
+    """`go`: do it now, as attempt `execution.attempts`. `done`: it was. `unsettled`: it was begun and nobody knows.
 
-    state: Literal["go", "done", "unsettled", "refused"]
+    `refused`: `why`. `running`: this very driver is at it. `cancelled`: a person ended the thread, nothing more begins.
+    """
+
+    state: Literal["go", "done", "unsettled", "refused", "running", "cancelled"]
     execution: Execution | None = None
     why: str = ""
 
@@ -69,6 +72,9 @@ class Ledger(Protocol):
     async def begin(self, lease: Lease, intent: Intent) -> Begun:
         """The gate and the fence: a critical call begins only against its stored approval, and only under a current lease."""
 
+    async def past(self, lease: Lease, call_key: str) -> Begun | None:
+        """As `begin` for what was begun before, where it cannot run any more: a wish to retry it counts as giving it up."""
+
     async def again(self, lease: Lease, execution: Execution, *, why: str) -> Execution:
         """A further attempt at what was begun and may safely be repeated."""
 
@@ -78,8 +84,8 @@ class Ledger(Protocol):
     async def transact(self, lease: Lease, execution: Execution, effect: Effect) -> Result:
         """Runs `effect(connection)`; it and its outcome commit together, or, unless it succeeded, neither does."""
 
-    async def give_up(self, execution: Execution, *, why: str, question: NewApproval) -> None:
-        """The outcome is unknown, and people are asked, in one transaction."""
+    async def give_up(self, execution: Execution, *, why: str, question: NewApproval | None) -> None:
+        """The outcome is unknown, and people are asked (unless the thread has ended), in one transaction."""
 
     async def late(self, execution: Execution, text: str) -> None: ...
 

@@ -12,3 +12,12 @@ def shorten(text: str, limit: int = 8000) -> str:
         return text
     half = limit // 2
     return f"{text[:half]}\n[… {len(text) - 2 * half} characters left out …]\n{text[-half:]}"
+
+
+def message_of(error: BaseException, limit: int = 500) -> str:
+    """The class and the text of an error, fit to be stored; one whose text cannot be made is no reason to fail."""
+    try:
+        text = str(error)
+    except Exception as worse:  # noqa: BLE001 - an error of somebody else's class
+        text = f"(no text: {type(worse).__name__})"
+    return shorten(clean(f"{type(error).__name__}: {text}"), limit)

@@ -1,5 +1,6 @@
 """await_human_approval: asks, waits, and takes over what was decided. It is alone in its superstep."""
 
+from dataclasses import replace
 from typing import Any
 
 from langchain_core.runnables import RunnableConfig
@@ -67,6 +68,8 @@ async def _take(ports: Ports, call: Call, shown: dict[str, Any], answer: Any) ->
     ballot = read_answer(answer, tool=call["name"], version=int(shown.get("version", 1)))
     if ballot is None:
         return
+    if call["kind"] == "unknown_outcome" and ballot.type == "reject":
+        ballot = replace(ballot, type="abandon", detail={"text": ballot.comment})
     try:
         await ports.approvals.decide(str(call["approval_id"]), ballot, judge_with(validator(ports.registry)))
     except (ConflictError, RefusedError):

@@ -1,6 +1,7 @@
 """execute_tools: acts, one call at a time, and only as the ledger allows. It never raises for what a tool does."""
 
 import asyncio
+from contextlib import suppress
 from typing import Any, TypedDict
 
 from langchain_core.messages import ToolMessage
@@ -8,14 +9,17 @@ from langchain_core.runnables import RunnableConfig
 
 from graph.calls import approval_id, args_hash
 from graph.crash import reach
-from graph.holding import driving
+from graph.holding import driving, stop_if_cancelled
 from graph.nodes.approve import open_all, taken_over
 from graph.ports import Node, Ports
 from graph.questions import question_of, unknown
-from graph.state import Call
+from graph.state import Call, State
+from memory.approvals import masked
+from memory.canonical import canonical
+from memory.errors import InterlockError
 from memory.leases import Lease
 from memory.ledger import Begun, Execution, Intent, Result
-from memory.text import shorten
+from memory.text import message_of, shorten
 from tools.calling import Failed, Outcome, Returned, Unknown, call, check
 from tools.spec import InvalidArguments, Tool
 
@@ -39,6 +43,14 @@ def make_execute(ports: Ports) -> Node:
     return execute_tools
 
 
+def make_after(ports: Ports) -> Node:
+    async def after_tools(state: State, config: RunnableConfig) -> dict[str, Any]:  # noqa: ARG001 - the shape of a node
+        await stop_if_cancelled(ports, str(config["configurable"]["thread_id"]))
+        return {}
+
+    return after_tools
+
+
 class _Performance:
     """One call on its way through the ledger."""
 
@@ -54,12 +66,14 @@ class _Performance:
         match begun.state:
             case "refused":
                 return await self._ask_again(begun.why)
+            case "running" | "cancelled":
+                return {}
             case "done":
                 return self._message(_told(begun.execution))
             case "go" if begun.execution:
                 return await self._run(begun.execution)
             case _ if begun.execution:
-                return await self._unsettled(begun.execution)
+                return await self._unsettled(begun.execution, intent.args_sha256 if intent else "")
             case _:
                 raise AssertionError(begun)
 
@@ -86,10 +100,7 @@ class _Performance:
 
     async def _past(self) -> Begun:
         """A tool that is gone or changed: what was begun before is still told; otherwise the model is."""
-        for execution in await self.ports.ledger.of_thread(self.lease.thread_id):
-            if execution.call_key == self.call["call_key"]:
-                return Begun("done" if execution.finished_at else "unsettled", execution)
-        return Begun("refused", why="")
+        return await self.ports.ledger.past(self.lease, self.call["call_key"]) or Begun("refused")
 
     async def _run(self, execution: Execution) -> dict[str, Any]:
         tool = self._existing()
@@ -98,8 +109,13 @@ class _Performance:
             result = await self.ports.ledger.transact(self.lease, execution, lambda connection: self._effect(execution, connection))
             reach("after_outcome")
             return self._message(_told_result(tool.name, result))
-        # Cancelled from outside, the row stays begun, and the next driver finds it so.
-        outcome = await call(tool, execution.args, idempotency_key=execution.idempotency_key)
+        try:
+            outcome = await call(tool, execution.args, idempotency_key=execution.idempotency_key)
+        except asyncio.CancelledError:
+            # Its effect may still be on the way, whatever the tool declares: people must look.
+            with suppress(InterlockError):
+                await asyncio.shield(self._ask_people(execution, "the work was interrupted while it ran"))
+            raise
         reach("after_effect")
         if isinstance(outcome, Unknown):
             return await self._lost(execution, outcome)
@@ -115,9 +131,11 @@ class _Performance:
         reach("after_effect")
         return result
 
-    async def _unsettled(self, execution: Execution) -> dict[str, Any]:
+    async def _unsettled(self, execution: Execution, intent_args: str) -> dict[str, Any]:
         """It was begun, and the process that began it is gone. What follows is declared by the tool, never guessed."""
         tool = self.tool
+        if intent_args != execution.args_sha256 and execution.status == "started":
+            return await self._ask_people(execution, "it was begun, and the tool or its schema has changed since")
         if execution.status == "unknown" or tool is None:
             return await self._ask_people(execution, execution.error or "it was begun, and the tool is not there any more")
         if tool.facts.idempotent or tool.facts.transactional:
@@ -131,7 +149,9 @@ class _Performance:
         try:
             found = await check(tool, execution.args, execution.idempotency_key)
         except Exception as error:  # noqa: BLE001 - whatever a tool's own check raises means that it cannot tell
-            return await self._ask_people(execution, f"{CHECK_FAILED}: {type(error).__name__}: {shorten(str(error), 500)}")
+            return await self._ask_people(execution, f"{CHECK_FAILED}: {message_of(error)}")
+        if found is None and not self.lease.sure:
+            return await self._ask_people(execution, "it has not happened so far, but the process that began it may still be at it")
         if found is None:
             return await self._run(await self.ports.ledger.again(self.lease, execution, why="its check says that it did not happen"))
         result = Result("succeeded", found)
@@ -174,8 +194,7 @@ class _Performance:
             **self.call, "args": valid, "args_sha256": args_hash(self.tool, valid), "schema_sha256": self.tool.schema_sha256,
             "state": "waiting", "kind": "pre_execution", "round": 0, "note": f"Asked again: {why}.", "outcome": None,
         }  # fmt: skip
-        if asked["verdict"].get("action") != "ask":
-            asked["verdict"] = self.ports.policy.judge(self.tool).as_json()
+        asked["verdict"] = self.ports.policy.judge(self.tool).as_json()
         asked["approval_id"] = asked["permit"] = approval_id(asked)
         question = (await self.ports.approvals.open([question_of(asked, self.lease.thread_id, secret=self.tool.facts.secret)]))[0]
         return {"tool_calls": [taken_over(asked, question)]}
@@ -186,8 +205,9 @@ class _Performance:
         return self.tool
 
     def _message(self, told: ToolMessage) -> dict[str, Any]:
-        modified = self.call["args"] != self.call["proposed_args"]
-        note = "A person changed the arguments before it ran; it ran with " + str(self.call["args"]) + ".\n" if modified else ""
+        modified = (self.call["outcome"] or {}).get("type") == "modify"
+        shown = canonical(masked(self.call["args"], self.tool.facts.secret if self.tool else ()))
+        note = f"A person changed the arguments before it ran; it ran with {shown}.\n" if modified else ""
         told.content = note + str(told.content)
         told.tool_call_id, told.name = self.call["id"], self.call["name"]
         self.ports.tell("tool_ended", {"tool": self.call["name"], "status": told.status})
@@ -227,7 +247,8 @@ def _error(one: Call, text: str) -> ToolMessage:
 def _record_when_it_comes(ports: Ports, execution: Execution, late: "asyncio.Future[Outcome]") -> None:
     async def record() -> None:
         outcome = await asyncio.shield(late)
-        await ports.ledger.late(execution, str(outcome))
+        with suppress(InterlockError):
+            await ports.ledger.late(execution, _as_result(outcome).text)
 
     task = asyncio.get_running_loop().create_task(record())
     _late_news.add(task)

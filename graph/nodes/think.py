@@ -9,6 +9,7 @@ from langchain_core.runnables import RunnableConfig
 from graph.answer import Answer
 from graph.calls import Unusable, read_calls
 from graph.crash import reach
+from graph.holding import stop_if_cancelled
 from graph.ports import Node, Ports
 from graph.questions import proposed_action
 from graph.state import State
@@ -27,6 +28,7 @@ def make_think(ports: Ports) -> Node:
     async def agent_think(state: State, config: RunnableConfig) -> dict[str, Any]:
         thread_id = str(config["configurable"]["thread_id"])
         messages = state.get("messages", [])
+        await stop_if_cancelled(ports, thread_id)
         _take_a_turn(ports, thread_id)
         _refuse_if_fruitless(messages)
         reach("think_before_model")

@@ -5,11 +5,12 @@ from typing import Any
 
 from psycopg.types.json import Json
 
-from memory.approvals import Approval, Ballot, Judge, NewApproval, Ruling, Vote
+from memory.approvals import Approval, Ballot, Judge, NewApproval, Ruling, Vote, masked
 from memory.errors import InterlockError, NotFoundError
 from memory.people import Identity
 from memory.postgres.audit import append
 from memory.postgres.database import Connection, Database
+from memory.text import clean
 
 SELECT = """
 SELECT a.*, r.requester, r.requester_source, r.starter, r.starter_source,
@@ -41,6 +42,8 @@ class PostgresApprovals:
         return found[0] if found else None
 
     async def find(self, name: str) -> Sequence[Approval]:
+        if clean(name) != name:
+            return []
         prefix = name.lower() if len(name) >= 6 and all(char in "0123456789abcdef" for char in name.lower()) else None
         by_id = await self._read("WHERE starts_with(a.approval_id, %s)", (prefix,)) if prefix else []
         return by_id or await self._read("WHERE a.thread_id = %s AND a.status = 'pending'", (name,))
@@ -100,6 +103,8 @@ class PostgresApprovals:
                 "actor_source": ballot.actor.source, "type": ballot.type, "comment": ballot.comment, "detail": Json(ballot.detail),
             })  # fmt: skip
         args, digest = ruling.modified or (approval.args, approval.args_sha256)
+        secret = approval.rules.get("secret", [])
+        detail = {name: masked(value, secret) if name == "args" else value for name, value in ballot.detail.items()}
         await db.execute(UPDATE, {
             "approval_id": approval.approval_id, "version": version, "status": ruling.status, "args": Json(args),
             "args_sha256": digest, "outcome": ruling.outcome and Json(ruling.outcome),
@@ -109,8 +114,8 @@ class PostgresApprovals:
         if ruling.successor:
             await insert(db, ruling.successor)
         await append(db, approval.thread_id, _kind_of(ruling), ballot.actor, {
-            "approval_id": approval.approval_id, "args_sha256": digest, "comment": ballot.comment, "detail": dict(ballot.detail),
-            "modified_args": dict(args) if ruling.modified else None, "status": ruling.status, "type": ballot.type,
+            "approval_id": approval.approval_id, "args_sha256": digest, "comment": ballot.comment, "detail": detail,
+            "modified_args": masked(args, secret) if ruling.modified else None, "status": ruling.status, "type": ballot.type,
             "version": version,
         })  # fmt: skip
 
@@ -127,7 +132,7 @@ async def insert(db: Connection, new: NewApproval) -> None:
         "approval_id": new.approval_id, "thread_id": new.thread_id, "call_key": new.call_key, "tool_call_id": new.tool_call_id,
         "kind": new.kind, "tool": new.tool, "args": Json(new.args), "args_sha256": new.args_sha256,
         "schema_sha256": new.schema_sha256, "note": new.note, "said": new.said, "tier": new.tier, "required": new.required,
-        "rules": Json(new.rules), "graph_version": new.graph_version, "deadline": new.deadline,
+        "rules": Json({**new.rules, "secret": list(new.secret)}), "graph_version": new.graph_version, "deadline": new.deadline,
     })  # fmt: skip
     if done.rowcount:
         await append(db, new.thread_id, "approval_requested", AGENT, {
@@ -135,11 +140,6 @@ async def insert(db: Connection, new: NewApproval) -> None:
             "call_key": new.call_key, "kind": new.kind, "note": new.note, "required": new.required, "rules": dict(new.rules),
             "said": new.said, "tier": new.tier, "tool": new.tool,
         })  # fmt: skip
-
-
-def masked(args: Mapping[str, Any], secret: Sequence[str]) -> dict[str, Any]:
-    """Arguments as they may stand on the record."""
-    return {name: "‹secret›" if name in secret else value for name, value in args.items()}
 
 
 def _kind_of(ruling: Ruling) -> str:
@@ -185,6 +185,9 @@ ON CONFLICT (approval_id) DO NOTHING
 INSERT_VOTE = """
 INSERT INTO interlock.decision (approval_id, version, voter, actor, actor_source, type, comment, detail)
 VALUES (%(approval_id)s, %(version)s, %(voter)s, %(actor)s, %(actor_source)s, %(type)s, %(comment)s, %(detail)s)
+ON CONFLICT (approval_id, version, voter) DO UPDATE
+SET actor = EXCLUDED.actor, actor_source = EXCLUDED.actor_source, type = EXCLUDED.type, comment = EXCLUDED.comment,
+    detail = EXCLUDED.detail, at = clock_timestamp()
 """
 UPDATE = """
 UPDATE interlock.approval

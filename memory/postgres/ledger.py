@@ -15,7 +15,7 @@ from memory.postgres.runs import locked
 
 FIELDS = """call_key, thread_id, tool_call_id, tool, args, args_sha256, approval_id, idempotency_key, status, attempts, result,
 error, started_at, finished_at"""
-ONE = f"SELECT {FIELDS} FROM interlock.execution WHERE call_key = %s FOR NO KEY UPDATE"  # noqa: S608 - constants
+ONE = f"SELECT {FIELDS}, lease_epoch FROM interlock.execution WHERE call_key = %s FOR NO KEY UPDATE"  # noqa: S608 - constants
 AGENT = Identity("agent", "process")
 
 
@@ -30,22 +30,34 @@ class PostgresLedger:
 
     async def begin(self, lease: Lease, intent: Intent) -> Begun:
         async with self._database.transaction() as db:
-            await locked(db, lease, share=True)
-            row = await (await db.execute(ONE, (intent.call_key,))).fetchone()
-            if row is None:
-                return await self._first(db, lease, intent)
-            execution = Execution(**row)
-            match execution.status:
-                case "succeeded" | "failed" | "abandoned":
-                    return Begun("done", execution)
-                case "started":
-                    return Begun("unsettled", execution)
-                case "unknown":
-                    return await self._settled(db, lease, execution)
+            run = await locked(db, lease, lock="FOR SHARE")
+            begun = await self._past(db, lease, intent.call_key, may_run=not run.cancel_requested)
+            if run.cancel_requested and (begun is None or begun.state == "unsettled"):
+                return Begun("cancelled")
+            return begun or await self._first(db, lease, intent)
+
+    async def past(self, lease: Lease, call_key: str) -> Begun | None:
+        async with self._database.transaction() as db:
+            await locked(db, lease, lock="FOR SHARE")
+            return await self._past(db, lease, call_key, may_run=False)
+
+    async def _past(self, db: Connection, lease: Lease, call_key: str, *, may_run: bool) -> Begun | None:
+        row = await (await db.execute(ONE, (call_key,))).fetchone()
+        if row is None:
+            return None
+        epoch = row.pop("lease_epoch")
+        execution = Execution(**row)
+        match execution.status:
+            case "succeeded" | "failed" | "abandoned":
+                return Begun("done", execution)
+            case "started":
+                return Begun("running" if epoch == lease.epoch else "unsettled", execution)
+            case "unknown":
+                return await self._settled(db, lease, execution, may_run=may_run)
 
     async def again(self, lease: Lease, execution: Execution, *, why: str) -> Execution:
         async with self._database.transaction() as db:
-            await locked(db, lease, share=True)
+            await locked(db, lease, lock="FOR SHARE")
             return await self._next_attempt(db, lease, execution, why)
 
     async def finish(self, execution: Execution, result: Result, *, how: str = "returned") -> None:
@@ -55,10 +67,11 @@ class PostgresLedger:
     async def transact(self, lease: Lease, execution: Execution, effect: Effect) -> Result:
         try:
             async with self._database.transaction() as db:
-                await locked(db, lease, share=True)
+                await locked(db, lease, lock="")
                 result = await effect(db)
                 if result.status != "succeeded":
                     raise _Undone(result)
+                await locked(db, lease, lock="FOR SHARE")  # the fence counts at the commit; until then nobody waits for this tool
                 if not await _finish(db, execution, result, "committed with its effect"):
                     raise LeaseLostError(f"Another process settled call {execution.call_key!r} meanwhile.")
                 return result
@@ -68,10 +81,11 @@ class PostgresLedger:
         await self.finish(execution, result)
         return result
 
-    async def give_up(self, execution: Execution, *, why: str, question: NewApproval) -> None:
+    async def give_up(self, execution: Execution, *, why: str, question: NewApproval | None) -> None:
         async with self._database.transaction() as db:
             done = await db.execute(GIVE_UP, {"call_key": execution.call_key, "attempts": execution.attempts, "why": why})
-            await open_approval(db, question)
+            if question is not None:
+                await open_approval(db, question)
             if done.rowcount:
                 await append(db, execution.thread_id, "execution_unknown", AGENT, {
                     "attempt": execution.attempts, "call_key": execution.call_key, "tool": execution.tool, "why": why,
@@ -98,7 +112,7 @@ class PostgresLedger:
         await _started(db, lease, execution, "")
         return Begun("go", execution)
 
-    async def _settled(self, db: Connection, lease: Lease, execution: Execution) -> Begun:
+    async def _settled(self, db: Connection, lease: Lease, execution: Execution, *, may_run: bool) -> Begun:
         """What a person said of an attempt whose outcome nobody knew."""
         query = """SELECT outcome FROM interlock.approval WHERE call_key = %s AND kind = 'unknown_outcome'
                    AND status IN ('approved', 'rejected') AND (outcome ->> 'attempt')::int = %s"""
@@ -106,11 +120,12 @@ class PostgresLedger:
         if row is None:
             return Begun("unsettled", execution)
         outcome = row["outcome"]
-        if outcome["settle"] == "retry":
+        if outcome["settle"] == "retry" and may_run:
             return Begun("go", await self._next_attempt(db, lease, execution, "retried by " + outcome["by"]))
         status = "succeeded" if outcome["settle"] == "done" else "abandoned"
+        gone = "it cannot be tried again: the tool is not there any more" if outcome["settle"] == "retry" else ""
         row = await (await db.execute(RESOLVE, {
-            "call_key": execution.call_key, "status": status, "text": outcome.get("text") or "",
+            "call_key": execution.call_key, "status": status, "text": outcome.get("text") or gone,
         })).fetchone()  # fmt: skip
         await append(db, execution.thread_id, "execution_resolved", AGENT, {
             "attempt": execution.attempts, "by": outcome["by"], "call_key": execution.call_key, "status": status,
@@ -133,7 +148,8 @@ class PostgresLedger:
 async def _not_permitted(db: Connection, intent: Intent) -> str | None:
     """The gate. Nothing but a stored, positive approval for this very call and these very arguments lets it pass."""
     row = await (await db.execute(PERMIT, (intent.approval_id,))).fetchone()
-    if row is None or row["call_key"] != intent.call_key or row["kind"] != "pre_execution":
+    ours = row is not None and (row["call_key"], row["thread_id"]) == (intent.call_key, intent.thread_id)
+    if row is None or not ours or row["kind"] != "pre_execution":
         return "no stored approval permits this call"
     if row["status"] != "approved":
         return f"its approval is {row['status']}, not approved"
@@ -169,7 +185,7 @@ async def _late(db: Connection, execution: Execution, text: str) -> None:
     })  # fmt: skip
 
 
-PERMIT = "SELECT call_key, kind, status, args_sha256 FROM interlock.approval WHERE approval_id = %s FOR SHARE"
+PERMIT = "SELECT call_key, thread_id, kind, status, args_sha256 FROM interlock.approval WHERE approval_id = %s FOR SHARE"
 INSERT = f"""
 INSERT INTO interlock.execution (
     call_key, thread_id, tool_call_id, tool, args, args_sha256, critical, approval_id, idempotency_key, status, lease_epoch)

@@ -11,6 +11,7 @@ from memory.people import Identity
 from memory.postgres.audit import append
 from memory.postgres.database import Connection, Database
 from memory.runs import ENDED, NewRun, Run, Status
+from memory.text import clean
 
 SELECT = """
 SELECT *, coalesce(lease_until > clock_timestamp(), false) AS lease_live FROM interlock.run
@@ -24,8 +25,10 @@ class PostgresRuns:
     async def create(self, new: NewRun, *, adopted: bool = False) -> Run:
         async with self._database.transaction() as db:
             row = await (await db.execute(INSERT, _parameters(new))).fetchone()
-            if row is None:
-                raise ConflictError(f"Thread {new.thread_id!r} exists already.", code="thread_exists")
+            orphaned = not adopted and (await db.execute(CHECKPOINTED, (new.thread_id,))).rowcount
+            if row is None or orphaned:
+                remedy = f"Go on with it: interlock resume {new.thread_id}"
+                raise ConflictError(f"Thread {new.thread_id!r} exists already.", remedy=remedy, code="thread_exists")
             head = await (await db.execute(ADOPT_HEAD, (new.thread_id,))).fetchone() if adopted else None
             await append(db, new.thread_id, "thread_adopted" if adopted else "thread_started", new.starter, {
                 "checkpoint_id": head["head_checkpoint_id"] if head else None,
@@ -39,6 +42,8 @@ class PostgresRuns:
         return _run(row)
 
     async def get(self, thread_id: str) -> Run | None:
+        if clean(thread_id) != thread_id:
+            return None  # no thread has such a name, and PostgreSQL would not take it
         async with self._database.connection() as db:
             row = await (await db.execute(SELECT + "WHERE thread_id = %s", (thread_id,))).fetchone()
         return _run(row) if row else None
@@ -64,7 +69,7 @@ class PostgresRuns:
             await append(db, thread_id, kind, Identity(owner, "process"), {
                 "epoch": epoch, "from": run.lease_owner, "since": since,
             })  # fmt: skip
-        return Lease(thread_id, owner, epoch)
+        return Lease(thread_id, owner, epoch, sure=run.lease_owner in {None, dead_owner})
 
     async def renew(self, lease: Lease, seconds: float) -> None:
         async with self._database.connection() as db:
@@ -108,10 +113,9 @@ class PostgresRuns:
                 await append(db, thread_id, "cancel_requested", by, {"comment": comment})
 
 
-async def locked(db: Connection, lease: Lease, *, share: bool = False) -> Run:
+async def locked(db: Connection, lease: Lease, *, lock: str = "FOR NO KEY UPDATE") -> Run:
     """The fence: the row of the run, locked, as long as this lease is still the current one."""
-    lock = " FOR SHARE" if share else " FOR NO KEY UPDATE"
-    row = await (await db.execute(SELECT + "WHERE thread_id = %s" + lock, (lease.thread_id,))).fetchone()
+    row = await (await db.execute(SELECT + "WHERE thread_id = %s " + lock, (lease.thread_id,))).fetchone()
     if row is None or row["lease_epoch"] != lease.epoch or row["lease_owner"] != lease.owner:
         raise LeaseLostError(f"Another process drives thread {lease.thread_id!r} now.")
     return _run(row)
@@ -180,6 +184,7 @@ VALUES (
 ON CONFLICT (thread_id) DO NOTHING
 RETURNING *, false AS lease_live
 """
+CHECKPOINTED = "SELECT FROM checkpoints WHERE thread_id = %s LIMIT 1"
 ADOPT_HEAD = """
 UPDATE interlock.run r SET head_checkpoint_id = (
     SELECT max(c.checkpoint_id) FROM checkpoints c WHERE c.thread_id = r.thread_id AND c.checkpoint_ns = '')

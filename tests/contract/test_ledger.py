@@ -62,6 +62,9 @@ async def test_intent_and_outcome_are_on_the_record_and_what_is_done_is_returned
     lease = await stores.permitted()
     execution = await begun(stores, lease)
     assert (execution.status, execution.attempts, execution.idempotency_key) == ("started", 1, "key")
+    assert (await stores.ledger.begin(lease, stores.intent())).state == "running"
+    await stores.runs.release(lease)
+    lease = await stores.runs.acquire("t", "first", 30)
     assert (await stores.ledger.begin(lease, stores.intent())).state == "unsettled"
     long = "ä" * 200_000
     await stores.ledger.finish(execution, Result("succeeded", long))

@@ -1,6 +1,5 @@
 """With --json, standard output is exactly one document: for answers, mistakes, failures, and whatever tools print."""
 
-import json
 from typing import Any
 
 from bench.openai_server import call, calls, say, status
@@ -39,6 +38,14 @@ def test_what_tools_print_is_no_part_of_it(agent: Any) -> None:
         "print_environment": "succeeded",
         "failing": "failed",
     }
+
+
+def test_an_output_that_cannot_hold_every_character(agent: Any) -> None:
+    started = agent.start(call("transfer", {"to": "Zoë 王 \U0001f600", "amount": 5}))
+    for encoding in ("ascii", "latin-1", "utf-8"):
+        poor = {"PYTHONIOENCODING": encoding}
+        assert agent("show", "t", expect=0, environment=poor) == started
+        assert "transfer" in agent.cli("show", "t", environment=poor).expect(0).stdout
 
 
 def test_a_run_that_fails_can_be_resumed(agent: Any) -> None:

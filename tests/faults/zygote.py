@@ -15,6 +15,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -94,6 +95,16 @@ class Zygote:
                     self._changed.notify_all()
 
 
+class ForkedProcess(Process):
+    def stop(self) -> None:
+        """As the base has it, which can wait for children of its own only."""
+        self.signal(signal.SIGSTOP)
+        end = time.monotonic() + ANSWER_SECONDS
+        while Path(f"/proc/{self.pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "T":
+            assert time.monotonic() < end, "it does not stop"
+            time.sleep(0.01)
+
+
 class ForkedCli(Cli):
     """The command line of `cli`, started by a zygote."""
 
@@ -104,11 +115,11 @@ class ForkedCli(Cli):
     def __call__(self, *arguments: str, environment: Environment | None = None, timeout: float | None = None, **_: Any) -> Result:
         return self.spawn(*arguments, environment=environment).wait(timeout)
 
-    def spawn(self, *arguments: str, environment: Environment | None = None, stdin: Any = None) -> Process:
+    def spawn(self, *arguments: str, environment: Environment | None = None, stdin: Any = None) -> ForkedProcess:
         out, err = tempfile.TemporaryFile(), tempfile.TemporaryFile()  # noqa: SIM115 - Process closes them
         merged = {name: value for name, value in {**self.environment, **(environment or {})}.items() if value is not None}
         child = self._zygote.fork(arguments, merged, self.cwd, [out.fileno(), err.fileno()])
-        process = Process(child, out, err, self._result, self.timeout)  # type: ignore[arg-type]
+        process = ForkedProcess(child, out, err, self._result, self.timeout)  # type: ignore[arg-type]
         self._started.append(process)
         return process
 

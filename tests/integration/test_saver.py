@@ -116,7 +116,7 @@ class Count(TypedDict):
     count: int
 
 
-async def commits(url: str, database: Database, saver: AsyncPostgresSaver, thread: str, steps: int) -> int:
+async def commits(url: str, saver: AsyncPostgresSaver, thread: str, steps: int) -> int:
     """Transactions with an id that a graph of so many steps takes. An id is given to what writes, and to nothing else."""
     graph = StateGraph(Count)
 
@@ -142,7 +142,7 @@ def _next_xid(url: str) -> int:
         return int(row[0])
 
 
-async def test_fence_head_and_record_cost_no_commit_more(home: Any, lone_database: Callable[[], str]) -> None:
+async def test_fence_head_and_record_cost_no_commit_more(lone_database: Callable[[], str]) -> None:
     """On a server of its own, because ids of transactions are counted for all of a server's databases."""
     url = lone_database()
     async with Database(url, max_size=1) as database:
@@ -150,8 +150,8 @@ async def test_fence_head_and_record_cost_no_commit_more(home: Any, lone_databas
         await runs.create(NewRun("guarded", "x", ALICE, ALICE, "default", "1", "1"))
         held["guarded"] = await runs.acquire("guarded", "here", 30)
         try:
-            bare = [await commits(url, database, AsyncPostgresSaver(database.pool), f"bare{steps}", steps) for steps in (2, 12)]  # type: ignore[arg-type]
-            guarded = await commits(url, database, GuardedSaver(database.pool), "guarded", 12)
+            bare = [await commits(url, AsyncPostgresSaver(database.pool), f"bare{steps}", steps) for steps in (2, 12)]  # type: ignore[arg-type]
+            guarded = await commits(url, GuardedSaver(database.pool), "guarded", 12)
         finally:
             held.pop("guarded", None)
         assert len([event for event in await PostgresAudit(database).events("guarded") if event.kind == "transition"]) == 14

@@ -1,0 +1,243 @@
+"""What does not kill: freezing, a live rival, signals, lost sessions and servers, and a tool that does not answer in time."""
+
+import os
+import shutil
+import signal
+import time
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+from bench.cli import Process, Result
+from bench.openai_server import OpenAIServer, Reply, by_turn, call, calls, say, slow
+from bench.world import World
+from faults.zygote import ForkedCli
+
+from memory.postgres.embedded import EmbeddedServer
+
+FULL = os.environ.get("FAULTS") == "full"
+SHORT = {"INTERLOCK_LEASE_SECONDS": "1"}
+PAY = by_turn(call("slow_payment"), say("Paid."))
+
+
+@pytest.fixture
+def slowly(commands: ForkedCli) -> ForkedCli:
+    """With the tools of slow_tools."""
+    shutil.copy(Path(__file__).with_name("slow_tools.py"), commands.cwd)
+    commands.environment["INTERLOCK_TOOLS"] += ",slow_tools:TOOLS"
+    return commands
+
+
+def begin_payment(cli: ForkedCli, server: OpenAIServer, world: World, **environment: str) -> Process:
+    """A process in the middle of a payment that a person approved."""
+    server.always(PAY)
+    cli("start", "pay", "--thread", "t", "--json").expect(3)
+    process = cli.spawn("approve", "t", "--json", environment=environment)
+    world.wait_for("slow_payment.attempts")
+    return process
+
+
+def end_payment(cli: ForkedCli, server: OpenAIServer, world: World, *, settle: tuple[str, ...] = ("--done", "paid")) -> None:
+    """The question about the outcome is there, a person answers it, and it was paid once."""
+    one, = cli("inbox", "--json").json["pending"]
+    assert one["kind"] == "unknown_outcome"
+    ended = cli("resolve", one["approval_id"], *settle, "--json").expect(0).json
+    assert (ended["status"], ended["final_answer"]) == ("completed", "Paid.")
+    assert world.attempts("slow_payment") == 1
+    assert_sound(cli, server)
+
+
+def assert_sound(cli: ForkedCli, server: OpenAIServer) -> list[str]:
+    assert server.refusals == [] and server.unexpected == []
+    record = cli("audit", "t", "--verify", "--json").expect(0).json
+    assert record["verified"] is True
+    return [event["kind"] for event in record["events"]]
+
+
+# --- frozen ----------------------------------------------------------------------------------------------------------
+
+
+def test_frozen_in_a_tool(slowly: ForkedCli, model_server: OpenAIServer, world: World) -> None:
+    frozen = begin_payment(slowly, model_server, world, **SHORT)
+    frozen.stop()
+    time.sleep(1.3)
+    slowly("resume", "t", "--json").expect(3)
+    kinds = assert_sound(slowly, model_server)
+    assert "process_taken_over" in kinds and "execution_unknown" in kinds
+    world.append("go")
+    frozen.cont()
+    assert frozen.wait().expect(5).json["error"]["code"] in {"lease_lost", "stale"}
+    assert "execution_succeeded" not in assert_sound(slowly, model_server)
+    end_payment(slowly, model_server, world)
+    assert world.count("slow_payment") == 1
+
+
+def test_frozen_while_the_model_thinks(slowly: ForkedCli, model_server: OpenAIServer, world: World) -> None:
+    """Two answers come, one counts."""
+    first = iter([True])
+
+    def answer(request: dict[str, Any]) -> Reply:
+        reply = by_turn(call("transfer", {"to": "bob", "amount": 5}), say("Paid."))(request)
+        return slow(1.5, reply) if next(first, False) else reply
+
+    model_server.always(answer)
+    frozen = slowly.spawn("start", "pay", "--thread", "t", "--json", environment=SHORT)
+    model_server.wait_for_requests(1)
+    frozen.stop()
+    time.sleep(1.3)
+    one, = slowly("resume", "t", "--json").expect(3).json["pending"]
+    frozen.cont()
+    frozen.wait().expect(5)
+    assert [other["approval_id"] for other in slowly("inbox", "--json").json["pending"]] == [one["approval_id"]]
+    slowly("approve", "t", "--json").expect(0)
+    assert world.count("transfer") == 1
+    assert assert_sound(slowly, model_server).count("approval_requested") == 1
+
+
+# --- a live rival ----------------------------------------------------------------------------------------------------
+
+
+def test_a_live_driver_is_left_alone_and_hears_of_a_decision(slowly: ForkedCli, model_server: OpenAIServer, world: World) -> None:
+    model_server.always(by_turn(calls(call("slow_look"), call("transfer", {"to": "bob", "amount": 5})), say("Paid.")))
+    driver = slowly.spawn("start", "look and pay", "--thread", "t", "--json")
+    world.wait_for("slow_look.attempts")
+    refused = slowly("resume", "t", "--json").expect(5).json["error"]
+    assert refused["code"] == "busy" and str(driver.pid) in refused["owner"] and str(driver.pid) in refused["message"]
+    assert "since 20" in refused["message"]
+    slowly("approve", "t", "--json").expect(0)
+    assert driver.running and world.count("transfer") == 0
+    world.append("go")
+    assert driver.wait().expect(0).json["final_answer"] == "Paid."
+    assert (world.count("transfer"), world.count("slow_look")) == (1, 1)
+    assert_sound(slowly, model_server)
+
+
+@pytest.mark.parametrize("count", [2, 8] if FULL else [3])
+def test_many_decide_and_resume_at_once(commands: ForkedCli, model_server: OpenAIServer, world: World, count: int) -> None:
+    model_server.always(by_turn(call("transfer", {"to": "bob", "amount": 5}), say("Paid.")))
+    one, = commands("start", "pay", "--thread", "t", "--json").expect(3).json["pending"]
+    racing = [commands.spawn("approve", one["approval_id"], "--as", f"p{number}", "--json") for number in range(count)]
+    racing += [commands.spawn("resume", "t", "--json") for _ in range(count)]
+    ended = [process.wait() for process in racing]
+    approvals, resumes = ended[:count], ended[count:]
+    winners = [result for result in approvals if result.exit_code == 0]
+    assert len(winners) == 1, [str(result) for result in approvals]
+    assert {result.json["error"]["code"] for result in approvals if result.exit_code} <= {"already_decided"}
+    assert {result.exit_code for result in resumes} <= {0, 3, 5}
+    commands("resume", "t", "--json").expect(0)
+    assert world.count("transfer") == 1
+    assert assert_sound(commands, model_server).count("execution_started") == 1
+
+
+def test_eight_recover_at_once(commands: ForkedCli, model_server: OpenAIServer, world: World) -> None:
+    model_server.always(by_turn(call("transfer_keyed", {"to": "bob", "amount": 5}), say("Paid.")))
+    commands("start", "pay", "--thread", "t", "--json").expect(3)
+    commands("approve", "t", "--json", environment=commands.crashing("after_intent")).expect(-9)
+    ended = [process.wait() for process in [commands.spawn("resume", "t", "--json") for _ in range(8)]]
+    assert {result.exit_code for result in ended} <= {0, 5}
+    assert (world.count("transfer_keyed"), world.attempts("transfer_keyed")) == (1, 1)
+    assert_sound(commands, model_server)
+
+
+# --- people and platforms --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("number", "times"), [(signal.SIGINT, 1), (signal.SIGINT, 2), (signal.SIGTERM, 1)])
+def test_interrupted_in_a_tool(slowly: ForkedCli, model_server: OpenAIServer, world: World, number: int, times: int) -> None:
+    model_server.always(PAY)
+    slowly("start", "pay", "--thread", "t").expect(3)
+    process = slowly.spawn("approve", "t")
+    world.wait_for("slow_payment.attempts")
+    for _ in range(times):
+        process.signal(number)
+    ended = process.wait(20)
+    assert_interrupted(ended)
+    slowly("resume", "t", "--json").expect(3)
+    world.append("go")
+    end_payment(slowly, model_server, world)
+
+
+def assert_interrupted(ended: Result) -> None:
+    ended.expect(130)
+    assert "interlock resume t" in ended.stderr, "the hint names the thread"
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_interrupted_while_the_model_thinks(commands: ForkedCli, model_server: OpenAIServer, world: World, number: signal.Signals) -> None:
+    model_server.play(slow(30, say("never heard"))).always(by_turn(call("transfer", {"to": "bob", "amount": 5}), say("Paid.")))
+    process = commands.spawn("start", "pay", "--thread", "t")
+    model_server.wait_for_requests(1)
+    process.signal(number)
+    assert_interrupted(process.wait(20))
+    commands("resume", "t", "--json").expect(3)
+    commands("approve", "t", "--json").expect(0)
+    assert world.count("transfer") == 1
+    assert_sound(commands, model_server)
+
+
+# --- the database ----------------------------------------------------------------------------------------------------
+
+
+def test_every_session_is_terminated(slowly: ForkedCli, model_server: OpenAIServer, world: World, database_url: str) -> None:
+    process = begin_payment(slowly, model_server, world)
+    with psycopg.connect(database_url, autocommit=True) as connection:
+        ended = connection.execute(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'interlock' AND datname = current_database()"
+        )
+        assert ended.rowcount > 0
+    world.append("go")
+    assert process.wait().expect(0).json["executions"][0]["status"] == "succeeded"
+    assert world.count("slow_payment") == 1
+    assert_sound(slowly, model_server)
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGQUIT] if FULL else [signal.SIGKILL])
+def test_the_server_dies_and_comes_back(slowly: ForkedCli, model_server: OpenAIServer, world: World, home: Path, number: int) -> None:
+    """SIGQUIT is an immediate shutdown. Here the server is the embedded one, which the next command starts."""
+    del slowly.environment["INTERLOCK_DATABASE_URL"]
+    process = begin_payment(slowly, model_server, world)
+    server = EmbeddedServer(home)
+    os.kill(int(server.status()["pid"]), number)
+    time.sleep(0.3)
+    server.up()
+    world.append("go")
+    assert process.wait().expect(0).json["executions"][0]["status"] == "succeeded"
+    assert world.count("slow_payment") == 1
+    assert_sound(slowly, model_server)
+
+
+# --- no answer in time -----------------------------------------------------------------------------------------------
+
+
+def test_no_answer_in_time(commands: ForkedCli, model_server: OpenAIServer, world: World) -> None:
+    """It is unknown at once, and the process does not wait for what may never come."""
+    model_server.always(by_turn(call("slow_transfer", {"to": "bob", "amount": 5, "seconds": 30}), say("Paid.")))
+    commands("start", "pay", "--thread", "t", "--json").expect(3)
+    began = time.monotonic()
+    one, = commands("approve", "t", "--json").expect(3).json["pending"]
+    assert time.monotonic() - began < 15
+    assert one["kind"] == "unknown_outcome" and commands("inbox", "--json").json["pending"] == [one]
+    assert (world.attempts("slow_transfer"), world.count("slow_transfer")) == (1, 0)
+    commands("resolve", "t", "--abandon", "--json").expect(0)
+    assert world.attempts("slow_transfer") == 1
+    assert "30" not in str(model_server.last_tool_messages()[0]["content"])
+    assert_sound(commands, model_server)
+
+
+def test_a_late_answer_is_recorded_and_changes_nothing(slowly: ForkedCli, model_server: OpenAIServer, world: World) -> None:
+    slow_call = call("slow_transfer", {"to": "bob", "amount": 5, "seconds": 1.5})
+    model_server.always(by_turn(calls(slow_call, call("slow_payment")), say("Paid.")))
+    for one in slowly("start", "pay", "--thread", "t", "--json").expect(3).json["pending"]:
+        slowly("approve", one["approval_id"], "--detach", "--json").expect(0)
+    process = slowly.spawn("resume", "t", "--json")
+    world.wait_for("slow_transfer")
+    time.sleep(0.5)
+    world.append("go")
+    shown = process.wait().expect(3).json
+    assert {one["tool"]: one["status"] for one in shown["executions"]} == {"slow_transfer": "unknown", "slow_payment": "succeeded"}
+    assert "execution_late" in assert_sound(slowly, model_server)
+    slowly("resolve", "t", "--done", "seen at the bank", "--json").expect(0)
+    assert (world.count("slow_transfer"), world.count("slow_payment")) == (1, 1)
+
+
