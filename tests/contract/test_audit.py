@@ -64,6 +64,15 @@ async def test_an_edit_of_any_column_of_any_row_is_found(stores: Stores, databas
             assert await stores.faults() == []
 
 
+@pytest.mark.parametrize("at", ["infinity", "-infinity", "0044-03-15 BC", "20000-01-01"])
+async def test_a_time_beyond_all_times_is_found_too(stores: Stores, database_url: str, at: str) -> None:
+    await record(stores)
+    with as_owner(database_url) as connection:
+        connection.execute("UPDATE interlock.audit_event SET at = %s::timestamptz WHERE seq = 2", (at,))
+    fault, = await stores.faults()
+    assert "event 2" in fault
+
+
 HEAD = """UPDATE interlock.audit_head h SET seq = e.seq, hash = e.hash FROM interlock.audit_event e
 WHERE e.thread_id = h.thread_id AND e.seq = """
 

@@ -70,7 +70,7 @@ async def test_intent_and_outcome_are_on_the_record_and_what_is_done_is_returned
     await stores.ledger.finish(execution, Result("succeeded", long))
     again = await stores.ledger.begin(lease, stores.intent())
     assert again.state == "done" and again.execution and again.execution.result == long
-    assert (await stores.kinds())[-2:] == ["execution_started", "execution_succeeded"]
+    assert [kind for kind in await stores.kinds() if kind.startswith("execution")] == ["execution_started", "execution_succeeded"]
     assert await stores.faults() == []
 
 

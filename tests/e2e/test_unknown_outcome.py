@@ -83,3 +83,23 @@ def test_a_timeout_is_no_failure(agent: Any) -> None:
     assert ended["status"] == "completed"
     assert agent.world.count("slow_transfer.attempts") == 1
     assert "it came late" in agent.told()[0]
+
+
+def test_settled_although_the_tool_has_gone(agent: Any) -> None:
+    asked = agent.start(call("transfer", {"to": "ann", "amount": 1}), say("done"))["pending"][0]["approval_id"]
+    agent.cli("approve", asked, environment=agent.world.environment(crash="after")).expect(-9)
+    unknown = agent("resume", "t", expect=3)["pending"][0]["approval_id"]
+    agent.rewrite_tools("def transfer(to", "def transfer_money(to")
+    agent.rewrite_tools("    transfer,", "    transfer_money,")
+    ended = agent("resolve", unknown, "--done", "seen at the bank", expect=0)
+    assert [one["status"] for one in ended["executions"]] == ["succeeded"]
+    assert agent.world.count("transfer") == 1
+    assert "seen at the bank" in agent.told()[0]
+
+
+def test_a_check_that_fails_with_odd_text_asks_people(agent: Any) -> None:
+    agent.rewrite_tools('ConnectionError("the bank cannot be asked")', 'ConnectionError("odd \\x00 \\udc80")')
+    asked = agent.start(call("transfer_checked", {"to": "ann", "amount": 1}))["pending"][0]["approval_id"]
+    agent.cli("approve", asked, environment=agent.world.environment(crash="after")).expect(-9)
+    again = agent("resume", "t", expect=3, environment=agent.world.environment(unreachable=True))
+    assert [one["kind"] for one in again["pending"]] == ["unknown_outcome"]

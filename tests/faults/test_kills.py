@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from bench.cli import Cli
-from faults.bank import KINDS, THREAD, Bank
+from faults.bank import KINDS, NOTHING_DECLARED, THREAD, Bank
 
 FULL = os.environ.get("FAULTS") == "full"
 BEGIN = ("before_claim", "after_claim", "think_before_model", "think_after_model", "before_settle")
@@ -17,6 +17,8 @@ GATE = ("gate_before_interrupt",)
 ANSWER = ("gate_before_interrupt", "gate_after_answer")
 ACT = ("before_intent", "after_intent", "after_effect", "after_outcome")
 EFFECT = ("before", "during", "after")  # in the tool itself: bench.world
+
+UNCERTAIN = ("after_intent", "after_effect", *(f"{moment} the effect" for moment in EFFECT))  # here a tool that declares nothing leaves a question
 
 Judged = Callable[[Bank, str, str], None]
 
@@ -29,6 +31,8 @@ def open_bank(commands: Any, model_server: Any, world: Any, database_url: str) -
 @pytest.fixture
 def judged(record_property: Callable[[str, object], None]) -> Judged:
     def judge(bank: Bank, command: str, point: str) -> None:
+        asked = bank.kind in NOTHING_DECLARED and point.startswith(UNCERTAIN)
+        assert (bank.unknowns > 0) is asked, "what nobody can know is asked, and nothing else"
         record_property("fault", {"command": command, "point": point, **bank.judge()})
 
     return judge
@@ -57,7 +61,9 @@ def _meets(kind: str, point: str) -> bool:
 
 
 def some(combinations: list[Any], every: int) -> list[Any]:
-    return combinations if FULL else combinations[::every]
+    """Every n-th, and whichever dies between an effect and its outcome."""
+    core = [one for one in combinations if one[1:] in {("after_effect",), ("after",)}]
+    return combinations if FULL else list(dict.fromkeys([*combinations[::every], *core]))
 
 
 @pytest.mark.parametrize(("kind", "point"), some(starts(), 5))
