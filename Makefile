@@ -8,7 +8,7 @@ IS_NEW_ENOUGH := -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/nu
 PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check fix faults lock
+.PHONY: help setup demo test check fix faults studio lock
 
 help: ## print this list
 	@sed -n 's/^\([a-z][a-z-]*\):.*## /\1|/p' $(MAKEFILE_LIST) | while IFS='|' read -r verb text; do printf 'make %-7s %s\n' "$$verb" "$$text"; done
@@ -40,6 +40,10 @@ fix: $(READY) ## mend what the linter can mend by itself
 
 faults: $(READY) ## the fault suite alone: kills, races, lost connections
 	$(BIN)/python -m pytest -q tests/faults $(ARGS)
+
+studio: $(READY) ## LangGraph's development server on 127.0.0.1, for Studio; no key is needed
+	@touch .env
+	LANGSMITH_TRACING=false LANGGRAPH_CLI_NO_ANALYTICS=1 $(BIN)/langgraph dev --host 127.0.0.1 --no-browser --no-reload
 
 lock: ## pin the requirements anew (needs uv)
 	uv pip compile --quiet --universal --generate-hashes --custom-compile-command 'make lock' \

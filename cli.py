@@ -96,7 +96,8 @@ def run(json_wanted: bool, work: Callable[["App", Session], Awaitable[Shown]]) -
 
         me = asyncio.current_task()
         if me is not None:
-            asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, me.cancel)
+            for number in (signal.SIGTERM, signal.SIGHUP):
+                asyncio.get_running_loop().add_signal_handler(number, me.cancel)
 
         async with open_app(session.settings, tell=session.tell) as application:
             return await work(application, session)

@@ -20,7 +20,7 @@ _opening = asyncio.Lock()
 
 
 async def make_graph() -> StateGraph[Any, Any, Any, Any]:
-    return build((await _application()).ports())
+    return build(await asyncio.to_thread((await _application()).ports))
 
 
 @asynccontextmanager

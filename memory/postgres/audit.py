@@ -38,7 +38,8 @@ class PostgresAudit:
 
 # A time that Python cannot hold was never ours: it is read as one that it can, and the hash tells that it was changed.
 EVENTS = """
-SELECT thread_id, seq, least(greatest(at, '0001-01-02 UTC'), '9999-12-30 UTC') AS at, kind, actor, actor_source, payload::text AS payload, prev_hash, hash
+SELECT thread_id, seq, least(greatest(at, '0001-01-02 UTC'), '9999-12-30 UTC') AS at, kind, actor, actor_source,
+    payload::text AS payload, prev_hash, hash
 FROM interlock.audit_event WHERE %(thread_id)s::text IS NULL OR thread_id = %(thread_id)s
 ORDER BY thread_id COLLATE "C", seq
 """

@@ -18,7 +18,8 @@ ANSWER = ("gate_before_interrupt", "gate_after_answer")
 ACT = ("before_intent", "after_intent", "after_effect", "after_outcome")
 EFFECT = ("before", "during", "after")  # in the tool itself: bench.world
 
-UNCERTAIN = ("after_intent", "after_effect", *(f"{moment} the effect" for moment in EFFECT))  # here a tool that declares nothing leaves a question
+# Here a tool that declares nothing leaves a question.
+UNCERTAIN = ("after_intent", "after_effect", *(f"{moment} the effect" for moment in EFFECT))
 
 Judged = Callable[[Bank, str, str], None]
 
