@@ -40,9 +40,13 @@ def server(database_url: str, home: Path, tmp_path: Path) -> Iterator[str]:
     (tmp_path / "pyproject.toml").symlink_to(CHECKOUT / "pyproject.toml")
     port = free_port()
     environment = base_environment(home) | {
-        "INTERLOCK_DATABASE_URL": database_url, "INTERLOCK_HOME": str(home), "LANGSMITH_TRACING": "false", "LANGGRAPH_CLI_NO_ANALYTICS": "1",
-    }  # fmt: skip
-    command = [str(Path(sys.executable).with_name("langgraph")), "dev", "--no-browser", "--no-reload", "--host", "127.0.0.1", "--port", str(port)]
+        "INTERLOCK_DATABASE_URL": database_url,
+        "INTERLOCK_HOME": str(home),
+        "LANGSMITH_TRACING": "false",
+        "LANGGRAPH_CLI_NO_ANALYTICS": "1",
+    }
+    program = str(Path(sys.executable).with_name("langgraph"))
+    command = [program, "dev", "--no-browser", "--no-reload", "--host", "127.0.0.1", "--port", str(port)]
     with (tmp_path / "log").open("wb") as log:
         process = subprocess.Popen(command, cwd=tmp_path, env=environment, stdout=log, stderr=log, start_new_session=True)
     url = f"http://127.0.0.1:{port}"
