@@ -28,6 +28,7 @@ from memory.errors import (  # noqa: E402
     BusyError,
     ConflictError,
     InterlockError,
+    RefusedError,
     RunFailedError,
     StoppedError,
     UnavailableError,
@@ -50,6 +51,7 @@ app = typer.Typer(
 db = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="The database: start, stop, look at and migrate it.")
 app.add_typer(db, name="db")
 
+Detail = dict[str, Any] | Callable[[Approval], dict[str, Any]]  # what is kept with a vote, or how it is made from the question
 Json = Annotated[bool, typer.Option("--json", help="Print exactly one JSON document.")]
 As = Annotated[str | None, typer.Option("--as", metavar="NAME", help="Act under this name; recorded as claimed.")]
 Comment = Annotated[str, typer.Option("--comment", metavar="TEXT", help="Why; kept on the record and told to the agent.")]
@@ -140,7 +142,7 @@ def _guarded(work: Callable[[], Shown]) -> Shown:
     except InterlockError as error:
         return failure(error)
     except (KeyboardInterrupt, asyncio.CancelledError):
-        return failure(InterruptedByPersonError("Interrupted."))
+        return failure(InterruptedByPersonError("Interrupted; nothing more was decided."))
     except typer.Exit:
         raise
     except Exception as error:  # noqa: BLE001 - no traceback reaches a user
@@ -160,18 +162,17 @@ def failure(error: InterlockError) -> Shown:
 async def standing(application: "App", thread_id: str, *, driven: bool = True) -> Shown:
     document = await application.view(thread_id)
     code = EXIT[document["status"]] if driven else 0
-    return Shown(document, screen.thread(document), code, screen.hints(document) if document["status"] == "waiting" else "")
+    hint = screen.hints(document)
+    if not hint and await application.is_left(thread_id):
+        hint = f"No process drives it. Go on with: interlock resume {thread_id}"
+    return Shown(document, screen.thread(document), code, hint)
 
 
 async def drive(application: "App", session: Session, thread_id: str) -> Shown:
     """Until it ends or waits. Where a person sits at a terminal, the question is asked at once."""
     from graph.asking import ask
 
-    driver = application.driver()
-    if driver.ports.model.is_practice and not session.json:
-        from graph.practice import NOTICE
-
-        print(NOTICE, file=sys.stderr)  # noqa: T201
+    driver = driver_of(application, session)
     session.say(f"thread {thread_id}")
     while True:
         if not await advanced(driver, thread_id) or not session.terminal:
@@ -179,6 +180,15 @@ async def drive(application: "App", session: Session, thread_id: str) -> Shown:
         me = who(application, None)
         if not await ask(application.approvals, thread_id, me, judge(application)):
             return await standing(application, thread_id)
+
+
+def driver_of(application: "App", session: Session) -> Any:
+    driver = application.driver()
+    if driver.ports.model.is_practice:
+        from graph.practice import NOTICE
+
+        session.say(NOTICE)
+    return driver
 
 
 async def advanced(driver: Any, thread_id: str) -> bool:
@@ -189,11 +199,11 @@ async def advanced(driver: Any, thread_id: str) -> bool:
         return False
     except asyncio.CancelledError:
         hint = f"Go on with: interlock resume {thread_id}"
-        raise InterruptedByPersonError("Interrupted.", remedy=hint, thread_id=thread_id) from None
+        raise InterruptedByPersonError("Interrupted; nothing more was decided.", remedy=hint, thread_id=thread_id) from None
     except InterlockError as error:
         error.data.setdefault("thread_id", thread_id)
         if error.exit_code == UnavailableError.exit_code:
-            error.remedy = f"{error.remedy} Then: interlock resume {thread_id}".strip()
+            error.remedy = f"{error.remedy}\nGo on with: interlock resume {thread_id}".strip()
         raise
     return True
 
@@ -293,7 +303,6 @@ def cancel(
     """
 
     async def work(application: "App", session: Session) -> Shown:
-        del session
         existing = await application.runs.get(thread)
         if existing is None:
             from graph.app import no_such_thread
@@ -302,18 +311,18 @@ def cancel(
         if existing.status in {"completed", "rejected", "cancelled"}:
             raise ConflictError(f"Thread {thread!r} is {existing.status}; there is nothing to cancel.", code="ended")
         await application.runs.request_cancel(thread, who(application, who_as), clean(comment))
-        return await go_on(application, thread)
+        return await go_on(application, session, thread)
 
     run(json, work)
 
 
-async def go_on(application: "App", thread_id: str) -> Shown:
+async def go_on(application: "App", session: Session, thread_id: str) -> Shown:
     """After a decision: drives the thread, unless another process does, which then goes on."""
     try:
-        await advanced(application.driver(), thread_id)
+        await advanced(driver_of(application, session), thread_id)
     except BusyError as busy:
         shown = await standing(application, thread_id, driven=False)
-        return Shown(shown.document, shown.text, 0, f"It is recorded. {busy.message} That process goes on with it.")
+        return Shown(shown.document, shown.text, 0, f"It is recorded. {busy.message} That process takes it up at its next step.")
     return await standing(application, thread_id)
 
 
@@ -356,27 +365,44 @@ def show(thread: Thread, json: Json = False) -> None:
 
     async def work(application: "App", session: Session) -> Shown:
         del session
-        return await standing(application, thread, driven=False)
+        named_by_approval = [] if await application.runs.get(thread) else await application.approvals.find(thread)
+        return await standing(application, named_by_approval[0].thread_id if named_by_approval else thread, driven=False)
 
     run(json, work)
 
 
-def decide(name: str, kind: VoteType, *, comment: str, who_as: str | None, detach: bool, json: bool, detail: dict[str, Any]) -> None:
+def decide(name: str, kind: VoteType, *, comment: str, who_as: str | None, detach: bool, json: bool, detail: Detail) -> None:
     async def work(application: "App", session: Session) -> Shown:
-        del session
         question = await application.find_approval(name)
-        ballot = Ballot(kind, who(application, who_as), clean(comment), detail, question.version)
+        if kind in {"approve", "modify", "retry"} and not detach:
+            refuse_without_tool(application, question)
+        ended = await application.runs.get(question.thread_id)
+        if kind == "retry" and question.status == "pending" and ended and ended.status in {"completed", "rejected", "cancelled"}:
+            raise RefusedError(f"Thread {question.thread_id!r} is {ended.status}; nothing runs on it any more.", code="ended")
+        told = detail(question) if callable(detail) else detail
+        ballot = Ballot(kind, who(application, who_as), clean(comment), told, question.version)
         decided = await application.approvals.decide(question.approval_id, ballot, judge(application))
         if not detach and decided.status != "pending":
             try:
-                return await go_on(application, question.thread_id)
+                return await go_on(application, session, question.thread_id)
             except InterlockError:
-                print("The decision is recorded and stands.", file=sys.stderr)  # noqa: T201
+                session.say("The decision is recorded and stands.")
                 raise
         shown = await standing(application, question.thread_id)
-        return Shown(shown.document, shown.text, 3 if decided.status == "pending" else 0, shown.hint)
+        hint = shown.hint or f"It is recorded. Go on with: interlock resume {question.thread_id}"
+        return Shown(shown.document, shown.text, 3 if decided.status == "pending" else 0, hint)
 
     run(json, work)
+
+
+def refuse_without_tool(application: "App", question: Approval) -> None:
+    """Before the decision: afterwards, the agent could only be told that the tool is not there."""
+    if application.registry.get(question.tool) is None:
+        raise RefusedError(
+            f"The tool {question.tool!r} is not known here, so the call could not run; nothing was decided.",
+            remedy="Set INTERLOCK_TOOLS as where the thread was started, in that folder, or use --detach and resume it there.",
+            code="no_such_tool",
+        )
 
 
 @app.command()
@@ -421,17 +447,10 @@ def modify(
     Example: interlock modify 3f9a2c11 --set version=1.4.1
     """
 
-    async def work(application: "App", session: Session) -> Shown:
-        del session
-        question = await application.find_approval(name)
-        ballot = Ballot("modify", who(application, who_as), clean(comment), {"args": changed(question, args, set_ or [])}, question.version)
-        decided = await application.approvals.decide(question.approval_id, ballot, judge(application))
-        if detach or decided.status == "pending":
-            shown = await standing(application, question.thread_id)
-            return Shown(shown.document, shown.text, 3 if decided.status == "pending" else 0, shown.hint)
-        return await go_on(application, question.thread_id)
+    def new_arguments(question: Approval) -> dict[str, Any]:
+        return {"args": changed(question, args, set_ or [])}
 
-    run(json, work)
+    decide(name, "modify", comment=comment, who_as=who_as, detach=detach, json=json, detail=new_arguments)
 
 
 def changed(question: Approval, args: str | None, pairs: list[str]) -> dict[str, Any]:

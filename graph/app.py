@@ -13,6 +13,7 @@ from graph import view
 from graph.settings import Settings, read_environment
 from memory.approvals import Approval
 from memory.errors import NotFoundError, RefusedError, UsageError
+from memory.leases import is_dead
 from memory.postgres.approvals import PostgresApprovals
 from memory.postgres.audit import PostgresAudit
 from memory.postgres.database import Database
@@ -83,6 +84,13 @@ class App:
             raise no_such_thread(thread_id)
         return view.thread(run, await self.approvals.of_thread(thread_id), await self.ledger.of_thread(thread_id))
 
+    async def is_left(self, thread_id: str) -> bool:
+        """Whether it could go on, and nobody drives it."""
+        run = await self.runs.get(thread_id)
+        if run is None or run.status not in {"running", "waiting"}:
+            return False
+        return not run.lease_live or (run.lease_owner is not None and is_dead(run.lease_owner))
+
     async def find_approval(self, name: str) -> Approval:
         """By id, a prefix of at least 6 characters, or the thread with one open approval."""
         found = await self.approvals.find(name)
@@ -92,7 +100,9 @@ class App:
             raise ambiguous(name, found)
         run = await self.runs.get(name)
         if run is not None:
-            raise NotFoundError(f"Nothing is waiting on thread {name!r}: it is {run.status}.", code="nothing_pending")
+            remedy = f"Go on with: interlock resume {name}" if await self.is_left(name) else ""
+            message = f"Nothing waits for a decision on thread {name!r}: it is {run.status}."
+            raise NotFoundError(message, remedy=remedy, code="nothing_pending")
         raise NotFoundError(
             f"There is no approval {name!r}.",
             remedy="`interlock inbox` lists the open ones; a prefix needs 6 characters.",

@@ -79,13 +79,16 @@ async def _made(choice: str, approval: Approval, me: Identity) -> Ballot | None:
 
 async def _arguments(before: dict[str, Any]) -> dict[str, Any] | None:
     new = dict(before)
+    _say("An empty line keeps the value in brackets.")
     for name, value in before.items():
         text = await _line(f"{screen.escape(name)} [{screen.escape(json.dumps(value, ensure_ascii=False))}]: ", keep=True)
         if text is None:
             return None
         if text:
             new[name] = text if isinstance(value, str) else _json(text)
-    return new
+    _say("It would run with " + screen.escape(json.dumps(new, ensure_ascii=False, indent=2), lines=True))
+    _forget_what_was_typed()
+    return new if await _line("[y]es, or anything else to leave it waiting? ") in {"y", "yes"} else None
 
 
 def _json(text: str) -> Any:

@@ -17,6 +17,7 @@ from graph.crash import reach
 from graph.holding import CancelRequested
 from graph.nodes.reject import ending
 from graph.ports import Ports
+from graph.questions import question_of, unknown
 from graph.routing import open_calls
 from graph.version import GRAPH_VERSION
 from memory.approvals import Ballot
@@ -50,7 +51,7 @@ class Driver:
     async def advance(self, thread_id: str) -> Run:
         """Until the thread ends or waits for a person. Raises NotFoundError, BusyError, or how the run failed."""
         run = await self.ports.runs.get(thread_id) or await self._adopt(thread_id)
-        if run.status in ENDED and not await self._goes_on(run):
+        if run.status in {"completed", "rejected", "cancelled"} and not await self._unsettled(run):
             return run
         reach("before_claim")
         owner = run.lease_owner
@@ -59,7 +60,11 @@ class Driver:
         reach("after_claim")
         async with self._held(lease):
             self.ports.left[thread_id] = self.step_limit
-            await self._drive(lease)
+            if run.status in {"completed", "rejected", "cancelled"}:
+                for call_key in await self._unsettled(run):
+                    await self.ports.ledger.past(lease, call_key)
+            else:
+                await self._drive(lease)
         return await self._run(thread_id)
 
     async def _drive(self, lease: Lease) -> None:
@@ -142,7 +147,8 @@ class Driver:
     async def _close_questions(self, thread_id: str, by: Identity, comment: str) -> bool:
         closed = False
         for approval in await self.ports.approvals.of_thread(thread_id):
-            if approval.status == "pending":
+            # What nobody knows is still asked after the end: only a person can tell what became of it.
+            if approval.status == "pending" and approval.kind != "unknown_outcome":
                 with suppress(ConflictError):
                     await self.ports.approvals.decide(approval.approval_id, Ballot("cancel", by, comment), judge_with())
                     closed = True
@@ -160,9 +166,12 @@ class Driver:
         await self._close_questions(run.thread_id, by, comment)
         calls = open_calls(at.values)  # type: ignore[arg-type]  # the values of our own state
         words = {call["call_key"]: f"Not run: {by.name} cancelled the thread. Their words: {comment}" for call in calls}
+        by_key = {call["call_key"]: call for call in calls}
         for execution in await self.ports.ledger.of_thread(run.thread_id):
-            if execution.status == "started":
-                await self.ports.ledger.give_up(execution, why="the thread was cancelled while nobody knew its outcome", question=None)
+            if execution.status == "started" and execution.call_key in by_key:
+                why = "the thread was cancelled while nobody knew its outcome"
+                asked = question_of(unknown(by_key[execution.call_key], execution.attempts, why), run.thread_id)
+                await self.ports.ledger.give_up(execution, why=why, question=asked)
             known = execution.result if execution.status == "succeeded" else "nobody knows whether it took effect"
             words[execution.call_key] = f"{by.name} cancelled the thread. Before that, this call was begun: {known}"
         if at.next and run.graph_version == GRAPH_VERSION:
@@ -184,9 +193,11 @@ class Driver:
         )  # fmt: skip
         return await self.ports.runs.create(new, adopted=True)
 
-    async def _goes_on(self, run: Run) -> bool:
-        """A stopped or failed run is left at a boundary, and goes on from there; the others have ended for good."""
-        return run.status in {"failed", "stopped"}
+    async def _unsettled(self, run: Run) -> list[str]:
+        """Calls of an ended thread whose outcome nobody knew, and of which a person has said by now what became of them."""
+        unknown_still = {one.call_key for one in await self.ports.ledger.of_thread(run.thread_id) if one.status == "unknown"}
+        told = [one for one in await self.ports.approvals.of_thread(run.thread_id) if one.kind == "unknown_outcome" and one.decided_at]
+        return [one.call_key for one in told if one.call_key in unknown_still]
 
     async def _state(self, thread_id: str) -> StateSnapshot:
         return await self.graph.aget_state(_config(thread_id))

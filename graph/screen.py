@@ -57,7 +57,7 @@ def _arguments(args: Mapping[str, Any]) -> Iterable[tuple[str, str]]:
 
 
 def thread(one: Mapping[str, Any]) -> str:
-    lines = [f"thread {escape(one['thread_id'])}: {one['status']}"]
+    lines = [f"thread {escape(one['thread_id'])}: {one['status']}", f"  task: {escape(one['input'] or 'unknown')}"]
     lines += [f"  {execution['tool']}: {execution['status']}{_attempts(execution)}" for execution in one["executions"]]
     if one["final_answer"] is not None:
         lines += ["", escape(one["final_answer"], lines=True)]

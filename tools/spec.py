@@ -314,7 +314,10 @@ class Tool:
             description=base.description,
             facts=facts,
             parameters=parameters,
-            schema_sha256=sha256({"name": base.name, "parameters": parameters}),
+            # How it acts counts too: an approval given for a command must not run a register of the same name.
+            schema_sha256=sha256(
+                {"idempotent": facts.idempotent, "name": base.name, "parameters": parameters, "transactional": facts.transactional}
+            ),
             langchain=base.model_copy(update=prepared),
             base=base,
             arguments=arguments,

@@ -47,11 +47,11 @@ def _then(call: Call) -> str:
 
 def _words(call: Call) -> str:
     outcome = call["outcome"] or {}
-    by, comment = outcome.get("by", "a person"), outcome.get("comment") or "no reason was given"
+    by, comment = outcome.get("by", "a person"), outcome.get("comment")
     if by == "deadline":
         return f"Not run: {call['name']} was asked of people, and nobody decided in time."
     verb = "cancelled" if _then(call) == "cancel" else "rejected"
-    return f"Not run: {by} {verb} this call. Their words: {comment}"
+    return f"Not run: {by} {verb} this call. " + (f"Their words: {comment}" if comment else "They gave no reason.")
 
 
 def _told(call: Call, text: str) -> ToolMessage:

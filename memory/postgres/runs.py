@@ -126,7 +126,7 @@ def busy(run: Run) -> BusyError:
     owner = (run.lease_owner or "").rsplit(":", 2)[0]
     return BusyError(
         f"Thread {run.thread_id!r} is driven by process {owner} since {since}.",
-        remedy="Wait until it ends or waits for a person. If that process is dead, its right runs out by itself.",
+        remedy="Wait until it ends or waits for a person. If that process is gone, its right runs out by itself: try again in a moment.",
         owner=run.lease_owner,
     )
 
@@ -194,7 +194,8 @@ RETURNING head_checkpoint_id
 TAKE = """
 UPDATE interlock.run
 SET lease_owner = %(owner)s, lease_epoch = %(epoch)s, lease_since = clock_timestamp(),
-    lease_until = clock_timestamp() + make_interval(secs => %(seconds)s)
+    lease_until = clock_timestamp() + make_interval(secs => %(seconds)s),
+    status = CASE status WHEN 'waiting' THEN 'running' ELSE status END
 WHERE thread_id = %(thread_id)s
 """
 RENEW = """

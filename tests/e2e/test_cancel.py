@@ -69,3 +69,8 @@ def test_cancel_tells_of_a_call_whose_outcome_nobody_knows(agent: Any) -> None:
     assert [(one["tool"], one["status"]) for one in ended["executions"]] == [("transfer", "unknown")]
     assert "execution_unknown" in agent.kinds()
     assert agent.unanswered() == []
+    [asked] = agent("inbox", expect=0)["pending"]
+    assert agent("resolve", asked["approval_id"], "--retry", expect=6)["error"]["code"] == "ended"
+    settled = agent("resolve", asked["approval_id"], "--done", "it arrived", expect=0)
+    assert [(one["status"], one["result"]) for one in settled["executions"]] == [("succeeded", "it arrived")]
+    assert (settled["status"], settled["pending"], agent.world.count("transfer")) == ("cancelled", [], 1)

@@ -24,7 +24,10 @@ def test_another_schema_is_asked_again(agent: Any) -> None:
 def test_a_tool_that_vanished_is_told_to_the_model(agent: Any) -> None:
     agent.start(call("transfer", PAY), say("Then not."))
     agent.rewrite_tools("\n    transfer,\n", "\n")
-    ended = agent("approve", "t", expect=0)
+    assert agent("approve", "t", expect=6)["error"]["code"] == "no_such_tool"
+    assert len(agent("inbox", expect=0)["pending"]) == 1
+    agent("approve", "t", "--detach", expect=0)
+    ended = agent("resume", "t", expect=0)
     assert (ended["status"], ended["executions"]) == ("completed", [])
     assert "transfer" in agent.told()[0]
     assert agent.world.attempts("transfer") == 0
@@ -41,3 +44,12 @@ def test_a_safe_tool_that_became_critical_is_asked(agent: Any) -> None:
     assert agent.world.attempts("note_add") == 0
     assert agent("approve", "t", expect=0)["status"] == "completed"
     assert agent.world.count("note_add") == 1
+
+
+def test_a_tool_that_acts_in_another_way_is_asked_again(agent: Any) -> None:
+    """As deploy_code does, where one shell names a deploy command and the next one does not."""
+    first = agent.start(call("transfer", PAY), say("Paid."))["pending"][0]
+    agent.rewrite_tools("@tool(is_critical=True)\ndef transfer(", "@tool(is_critical=True, idempotent=True)\ndef transfer(")
+    again = agent("approve", first["approval_id"], expect=3)
+    assert again["pending"][0]["approval_id"] != first["approval_id"]
+    assert agent.world.attempts("transfer") == 0

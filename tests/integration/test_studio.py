@@ -62,21 +62,21 @@ def server(database_url: str, home: Path, tmp_path: Path) -> Iterator[str]:
 
 
 async def test_from_the_question_to_the_end(server: str, cli_factory: Callable[..., Cli]) -> None:
-    client = get_client(url=server)
-    thread = (await client.threads.create())["thread_id"]
-    asked: Any = await client.runs.wait(thread, "interlock", input={"input": "deploy shop 7.1"})
-    [question] = asked["__interrupt__"]
-    assert question["value"]["action_requests"][0]["args"] == {"project_id": "shop", "version": "7.1", "environment": "production"}
-    gate = question["value"]["gate"]
-    cli = cli_factory()
-    [pending] = cli("inbox", "--json").expect(0).json["pending"]
-    assert (pending["approval_id"], pending["thread_id"]) == (gate["approval_id"], thread)
+    async with get_client(url=server) as client:
+        thread = (await client.threads.create())["thread_id"]
+        asked: Any = await client.runs.wait(thread, "interlock", input={"input": "deploy shop 7.1"})
+        [question] = asked["__interrupt__"]
+        assert question["value"]["action_requests"][0]["args"] == {"project_id": "shop", "version": "7.1", "environment": "production"}
+        gate = question["value"]["gate"]
+        cli = cli_factory()
+        [pending] = cli("inbox", "--json").expect(0).json["pending"]
+        assert (pending["approval_id"], pending["thread_id"]) == (gate["approval_id"], thread)
 
-    again: Any = await client.runs.wait(thread, "interlock", command={"resume": "yes, do it"})
-    assert again["__interrupt__"][0]["value"]["gate"]["approval_id"] == gate["approval_id"]
+        again: Any = await client.runs.wait(thread, "interlock", command={"resume": "yes, do it"})
+        assert again["__interrupt__"][0]["value"]["gate"]["approval_id"] == gate["approval_id"]
 
-    ended: Any = await client.runs.wait(thread, "interlock", command={"resume": {"decisions": [{"type": "approve"}]}})
-    assert ended["final_answer"] == {"text": "Deployed shop 7.1 to production (release 1, the first)."}
-    record = cli("audit", thread, "--verify", "--json").expect(0).json
-    kinds = [event["kind"] for event in record["events"]]
-    assert [kinds.count(kind) for kind in ("approval_requested", "approval_decided", "execution_succeeded")] == [1, 1, 1]
+        ended: Any = await client.runs.wait(thread, "interlock", command={"resume": {"decisions": [{"type": "approve"}]}})
+        assert ended["final_answer"] == {"text": "Deployed shop 7.1 to production (release 1, the first)."}
+        record = cli("audit", thread, "--verify", "--json").expect(0).json
+        kinds = [event["kind"] for event in record["events"]]
+        assert [kinds.count(kind) for kind in ("approval_requested", "approval_decided", "execution_succeeded")] == [1, 1, 1]
