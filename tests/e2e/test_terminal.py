@@ -53,7 +53,8 @@ def test_modified_and_rejected_at_the_terminal(agent: Any) -> None:
     agent.model.play(calls(call("transfer", PAY), call("transfer", {"to": "eve", "amount": 9})), say("Half of it."))
     terminal = agent.cli.terminal("start", "pay both", "--thread", "t")
     terminal.read_until(CHOICES)
-    for keys, until in (("m\n", "to ["), ("\n", "amount ["), ("3\n", "[y]es"), ("y\n", CHOICES), ("r\n", "Why? "), ("not eve\n", "Half of it.")):
+    modified = (("m\n", "to ["), ("\n", "amount ["), ("3\n", "[y]es"), ("y\n", CHOICES))
+    for keys, until in (*modified, ("r\n", "Why? "), ("not eve\n", "Half of it.")):
         terminal.send(keys)
         terminal.read_until(until)
     terminal.wait().expect(0)
