@@ -8,7 +8,7 @@ IS_NEW_ENOUGH := -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/nu
 PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check fix faults studio lock
+.PHONY: help setup demo test check fix faults bench studio lock
 
 help: ## print this list
 	@sed -n 's/^\([a-z][a-z-]*\):.*## /\1|/p' $(MAKEFILE_LIST) | while IFS='|' read -r verb text; do printf 'make %-7s %s\n' "$$verb" "$$text"; done
@@ -40,6 +40,9 @@ fix: $(READY) ## mend what the linter can mend by itself
 
 faults: $(READY) ## the fault suite alone: kills, races, lost connections
 	$(BIN)/python -m pytest -q tests/faults $(ARGS)
+
+bench: $(READY) ## what the guard costs beside the bare saver, as a ratio
+	$(BIN)/python benchmarks/transition.py
 
 studio: $(READY) ## LangGraph's development server on 127.0.0.1, for Studio; no key is needed
 	@touch .env
