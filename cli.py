@@ -126,8 +126,13 @@ def present(json_wanted: bool, work: Callable[[], Shown]) -> NoReturn:
 @contextlib.contextmanager
 def _printing_aside() -> Iterator[None]:
     """What tools print goes to standard error, and so does what the processes print that they start."""
-    kept = os.dup(1)
-    os.dup2(2, 1)
+    try:
+        kept = os.dup(1)
+        os.dup2(2, 1)
+    except OSError:  # one of them is closed
+        with contextlib.redirect_stdout(sys.stderr):
+            yield
+        return
     try:
         with contextlib.redirect_stdout(sys.stderr):
             yield
@@ -286,7 +291,7 @@ def resume(thread: Thread, json: Json = False) -> None:
 
     async def work(application: "App", session: Session) -> Shown:
         existing = await application.runs.get(thread)
-        if existing is not None and existing.status in {"completed", "rejected", "cancelled"}:
+        if existing is not None and existing.status in {"completed", "rejected", "cancelled"} and await application.is_settled(thread):
             return await standing(application, thread)
         return await drive(application, session, thread)
 
@@ -311,7 +316,11 @@ def cancel(
         if existing.status in {"completed", "rejected", "cancelled"}:
             raise ConflictError(f"Thread {thread!r} is {existing.status}; there is nothing to cancel.", code="ended")
         await application.runs.request_cancel(thread, who(application, who_as), clean(comment))
-        return await go_on(application, session, thread)
+        try:
+            return await go_on(application, session, thread)
+        except InterlockError:
+            session.say("The wish is recorded and stands.")
+            raise
 
     run(json, work)
 
@@ -374,7 +383,7 @@ def show(thread: Thread, json: Json = False) -> None:
 def decide(name: str, kind: VoteType, *, comment: str, who_as: str | None, detach: bool, json: bool, detail: Detail) -> None:
     async def work(application: "App", session: Session) -> Shown:
         question = await application.find_approval(name)
-        if kind in {"approve", "modify", "retry"} and not detach:
+        if question.status == "pending" and kind in {"approve", "modify", "retry"} and not detach:
             refuse_without_tool(application, question)
         ended = await application.runs.get(question.thread_id)
         if kind == "retry" and question.status == "pending" and ended and ended.status in {"completed", "rejected", "cancelled"}:

@@ -84,6 +84,10 @@ class App:
             raise no_such_thread(thread_id)
         return view.thread(run, await self.approvals.of_thread(thread_id), await self.ledger.of_thread(thread_id))
 
+    async def is_settled(self, thread_id: str) -> bool:
+        """Whether it is known of every call what became of it."""
+        return all(one.status != "unknown" for one in await self.ledger.of_thread(thread_id))
+
     async def is_left(self, thread_id: str) -> bool:
         """Whether it could go on, and nobody drives it."""
         run = await self.runs.get(thread_id)

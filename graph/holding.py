@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
+from weakref import WeakKeyDictionary
 
 from graph.ports import Ports
 from graph.version import GRAPH_VERSION
@@ -12,7 +13,7 @@ from memory.people import NOBODY
 from memory.runs import NewRun
 
 SECONDS = 30.0
-_taking: dict[int, asyncio.Lock] = {}  # by event loop
+_taking: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Lock] = WeakKeyDictionary()
 _inside: dict[str, int] = {}  # parallel calls of one thread share the lease that the first of them took
 
 
@@ -29,7 +30,7 @@ async def stop_if_cancelled(ports: Ports, thread_id: str) -> None:
 @asynccontextmanager
 async def driving(ports: Ports, thread_id: str) -> AsyncIterator[Lease]:
     """Raises BusyError where another process drives the thread."""
-    taking = _taking.setdefault(id(asyncio.get_running_loop()), asyncio.Lock())
+    taking = _taking.setdefault(asyncio.get_running_loop(), asyncio.Lock())
     async with taking:
         if thread_id not in held:
             held[thread_id] = await _taken(ports, thread_id)
@@ -39,19 +40,22 @@ async def driving(ports: Ports, thread_id: str) -> AsyncIterator[Lease]:
     try:
         yield held[thread_id]
     finally:
-        async with taking:
-            await _left(ports, thread_id)
+        await asyncio.shield(_left(taking, ports, thread_id))
 
 
-async def _left(ports: Ports, thread_id: str) -> None:
-    if thread_id not in _inside:
-        return
-    _inside[thread_id] -= 1
-    if not _inside[thread_id]:
+async def _left(taking: asyncio.Lock, ports: Ports, thread_id: str) -> None:
+    async with taking:
+        if thread_id not in _inside:
+            return
+        _inside[thread_id] -= 1
+        if _inside[thread_id]:
+            return
         del _inside[thread_id]
-        with suppress(InterlockError):
-            await asyncio.shield(ports.runs.release(held[thread_id]))
-        held.pop(thread_id, None)
+        try:
+            with suppress(InterlockError):
+                await ports.runs.release(held[thread_id])
+        finally:
+            held.pop(thread_id, None)
 
 
 async def _taken(ports: Ports, thread_id: str) -> Lease:

@@ -129,7 +129,10 @@ class Driver:
     async def _fail(self, lease: Lease, run: Run, error: InterlockError, status: Any, *, cause: Exception | None = None) -> None:
         written = False
         while not written:
-            seen = (await self._run(run.thread_id)).wake_seq
+            now = await self._run(run.thread_id)
+            if now.cancel_requested:
+                return  # the thread ends as a person wished, however it failed
+            seen = now.wake_seq
             written = await self.ports.runs.settle(lease, seen_wake_seq=seen, status=status, error=error.as_json())
         raise error from cause
 
@@ -170,9 +173,11 @@ class Driver:
         for execution in await self.ports.ledger.of_thread(run.thread_id):
             if execution.status == "started" and execution.call_key in by_key:
                 why = "the thread was cancelled while nobody knew its outcome"
-                asked = question_of(unknown(by_key[execution.call_key], execution.attempts, why), run.thread_id)
+                call = by_key[execution.call_key]
+                asked = question_of(unknown(call, execution.attempts, why), run.thread_id, secret=self.ports.registry.secret_of(call))
                 await self.ports.ledger.give_up(execution, why=why, question=asked)
-            known = execution.result if execution.status == "succeeded" else "nobody knows whether it took effect"
+            ends = {"succeeded": execution.result, "failed": f"it failed: {execution.error}"}
+            known = ends.get(execution.status) or "nobody knows whether it took effect"
             words[execution.call_key] = f"{by.name} cancelled the thread. Before that, this call was begun: {known}"
         if at.next and run.graph_version == GRAPH_VERSION:
             update = ending(calls, "cancelled", words)
@@ -195,9 +200,10 @@ class Driver:
 
     async def _unsettled(self, run: Run) -> list[str]:
         """Calls of an ended thread whose outcome nobody knew, and of which a person has said by now what became of them."""
-        unknown_still = {one.call_key for one in await self.ports.ledger.of_thread(run.thread_id) if one.status == "unknown"}
+        executions = await self.ports.ledger.of_thread(run.thread_id)
+        unknown_still = {(one.call_key, one.attempts) for one in executions if one.status == "unknown"}
         told = [one for one in await self.ports.approvals.of_thread(run.thread_id) if one.kind == "unknown_outcome" and one.decided_at]
-        return [one.call_key for one in told if one.call_key in unknown_still]
+        return [one.call_key for one in told if (one.call_key, one.rules["attempt"]) in unknown_still]
 
     async def _state(self, thread_id: str) -> StateSnapshot:
         return await self.graph.aget_state(_config(thread_id))

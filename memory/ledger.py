@@ -84,8 +84,8 @@ class Ledger(Protocol):
     async def transact(self, lease: Lease, execution: Execution, effect: Effect) -> Result:
         """Runs `effect(connection)`; it and its outcome commit together, or, unless it succeeded, neither does."""
 
-    async def give_up(self, execution: Execution, *, why: str, question: NewApproval | None) -> None:
-        """The outcome is unknown, and people are asked (unless the thread has ended), in one transaction."""
+    async def give_up(self, execution: Execution, *, why: str, question: NewApproval) -> None:
+        """The outcome is unknown, and people are asked, in one transaction; nothing happens if it was settled meanwhile."""
 
     async def late(self, execution: Execution, text: str) -> None: ...
 

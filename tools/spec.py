@@ -386,6 +386,11 @@ class Registry:
     def __len__(self) -> int:
         return len(self._tools)
 
+    def secret_of(self, call: Mapping[str, Any]) -> tuple[str, ...]:
+        """The arguments of a call (`name`, `args`) that no record may show; all of them where nobody knows its tool."""
+        known = self.get(call["name"])
+        return known.facts.secret if known else tuple(call["args"])
+
     def get(self, name: str) -> Tool | None:
         return self._tools.get(name)
 

@@ -46,10 +46,7 @@ async def _asked(ports: Ports, thread_id: str, state: State, waiting: list[Call]
 
 
 async def open_all(ports: Ports, thread_id: str, waiting: list[Call]) -> None:
-    questions = []
-    for call in waiting:
-        tool = ports.registry.get(call["name"])
-        questions.append(question_of(call, thread_id, secret=tool.facts.secret if tool else ()))
+    questions = [question_of(call, thread_id, secret=ports.registry.secret_of(call)) for call in waiting]
     if questions:
         await ports.approvals.open(questions)
 

@@ -177,7 +177,7 @@ class _Performance:
 
     async def _ask_people(self, execution: Execution, why: str) -> dict[str, Any]:
         asked = unknown(self.call, execution.attempts, why)
-        secret = self.tool.facts.secret if self.tool else ()
+        secret = self.ports.registry.secret_of(self.call)
         await self.ports.ledger.give_up(execution, why=why, question=question_of(asked, self.lease.thread_id, secret=secret))
         self.ports.tell("outcome_unknown", {"tool": execution.tool, "why": why})
         return {"tool_calls": [asked]}
@@ -197,6 +197,8 @@ class _Performance:
         asked["verdict"] = self.ports.policy.judge(self.tool).as_json()
         asked["approval_id"] = asked["permit"] = approval_id(asked)
         question = (await self.ports.approvals.open([question_of(asked, self.lease.thread_id, secret=self.tool.facts.secret)]))[0]
+        if question.thread_id != self.lease.thread_id:
+            return self._message(_error(self.call, "This thread is a copy, and this call belongs to the other one. Nothing was run."))
         return {"tool_calls": [taken_over(asked, question)]}
 
     def _existing(self) -> Tool:
@@ -206,7 +208,7 @@ class _Performance:
 
     def _message(self, told: ToolMessage) -> dict[str, Any]:
         modified = (self.call["outcome"] or {}).get("type") == "modify"
-        shown = canonical(masked(self.call["args"], self.tool.facts.secret if self.tool else ()))
+        shown = canonical(masked(self.call["args"], self.ports.registry.secret_of(self.call)))
         note = f"A person changed the arguments before it ran; it ran with {shown}.\n" if modified else ""
         told.content = note + str(told.content)
         told.tool_call_id, told.name = self.call["id"], self.call["name"]

@@ -31,7 +31,7 @@ class PostgresLedger:
     async def begin(self, lease: Lease, intent: Intent) -> Begun:
         async with self._database.transaction() as db:
             run = await locked(db, lease, lock="FOR SHARE")
-            begun = await self._past(db, lease, intent.call_key, may_run=not run.cancel_requested)
+            begun = await self._past(db, lease, intent.call_key, digest=None if run.cancel_requested else intent.args_sha256)
             if run.cancel_requested and (begun is None or begun.state == "unsettled"):
                 return Begun("cancelled")
             return begun or await self._first(db, lease, intent)
@@ -39,9 +39,10 @@ class PostgresLedger:
     async def past(self, lease: Lease, call_key: str) -> Begun | None:
         async with self._database.transaction() as db:
             await locked(db, lease, lock="FOR SHARE")
-            return await self._past(db, lease, call_key, may_run=False)
+            return await self._past(db, lease, call_key, digest=None)
 
-    async def _past(self, db: Connection, lease: Lease, call_key: str, *, may_run: bool) -> Begun | None:
+    async def _past(self, db: Connection, lease: Lease, call_key: str, *, digest: str | None) -> Begun | None:
+        """`digest` is the hash of what would run; without one, nothing may."""
         row = await (await db.execute(ONE, (call_key,))).fetchone()
         if row is None:
             return None
@@ -53,7 +54,7 @@ class PostgresLedger:
             case "started":
                 return Begun("running" if epoch == lease.epoch else "unsettled", execution)
             case "unknown":
-                return await self._settled(db, lease, execution, may_run=may_run)
+                return await self._settled(db, lease, execution, digest=digest)
 
     async def again(self, lease: Lease, execution: Execution, *, why: str) -> Execution:
         async with self._database.transaction() as db:
@@ -81,11 +82,13 @@ class PostgresLedger:
         await self.finish(execution, result)
         return result
 
-    async def give_up(self, execution: Execution, *, why: str, question: NewApproval | None) -> None:
+    async def give_up(self, execution: Execution, *, why: str, question: NewApproval) -> None:
         async with self._database.transaction() as db:
-            done = await db.execute(GIVE_UP, {"call_key": execution.call_key, "attempts": execution.attempts, "why": why})
-            if question is not None:
-                await open_approval(db, question)
+            values = {"call_key": execution.call_key, "attempts": execution.attempts, "why": why}
+            done = await db.execute(GIVE_UP, values)
+            if not done.rowcount and not (await db.execute(STILL_UNKNOWN, values)).rowcount:
+                return  # another process settled it meanwhile
+            await open_approval(db, question)
             if done.rowcount:
                 await append(db, execution.thread_id, "execution_unknown", AGENT, {
                     "attempt": execution.attempts, "call_key": execution.call_key, "tool": execution.tool, "why": why,
@@ -112,7 +115,7 @@ class PostgresLedger:
         await _started(db, lease, execution, "")
         return Begun("go", execution)
 
-    async def _settled(self, db: Connection, lease: Lease, execution: Execution, *, may_run: bool) -> Begun:
+    async def _settled(self, db: Connection, lease: Lease, execution: Execution, *, digest: str | None) -> Begun:
         """What a person said of an attempt whose outcome nobody knew."""
         query = """SELECT outcome FROM interlock.approval WHERE call_key = %s AND kind = 'unknown_outcome'
                    AND status IN ('approved', 'rejected') AND (outcome ->> 'attempt')::int = %s"""
@@ -120,10 +123,10 @@ class PostgresLedger:
         if row is None:
             return Begun("unsettled", execution)
         outcome = row["outcome"]
-        if outcome["settle"] == "retry" and may_run:
+        if outcome["settle"] == "retry" and digest == execution.args_sha256:
             return Begun("go", await self._next_attempt(db, lease, execution, "retried by " + outcome["by"]))
         status = "succeeded" if outcome["settle"] == "done" else "abandoned"
-        gone = "it cannot be tried again: the tool is not there any more" if outcome["settle"] == "retry" else ""
+        gone = "it was not tried again: the thread has ended, or the tool is gone or has changed" if outcome["settle"] == "retry" else ""
         row = await (await db.execute(RESOLVE, {
             "call_key": execution.call_key, "status": status, "text": outcome.get("text") or gone,
         })).fetchone()  # fmt: skip
@@ -214,6 +217,9 @@ WHERE call_key = %(call_key)s AND attempts = %(attempts)s AND status = 'started'
 GIVE_UP = """
 UPDATE interlock.execution SET status = 'unknown', error = %(why)s
 WHERE call_key = %(call_key)s AND attempts = %(attempts)s AND status = 'started'
+"""
+STILL_UNKNOWN = """
+SELECT FROM interlock.execution WHERE call_key = %(call_key)s AND attempts = %(attempts)s AND status = 'unknown'
 """
 LATE = """
 UPDATE interlock.execution SET late = (coalesce(late::jsonb, '[]') || %(late)s::jsonb)::json WHERE call_key = %(call_key)s
