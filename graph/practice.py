@@ -198,7 +198,7 @@ def _outcome(call: ToolCall | None, message: ToolMessage) -> str:
     name = call["name"] if call else message.name or "A tool"
     do, done = _words(call["name"], call["args"]) if call else (name, name)
     if _was_rejected(message, text):
-        return f"Not done: I wanted to {do}, and will not try it again. {text}"
+        return f"Not done: it was rejected when I wanted to {do}. I will not try it again. {text}"
     if message.status == "error":
         return f"I wanted to {do}, and this came back: {text}"
     if re.search(r"\b(modified|edited|changed the arguments|other arguments)\b", text[:500], re.IGNORECASE):

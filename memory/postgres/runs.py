@@ -209,7 +209,11 @@ SET status = %(status)s, final_answer = %(final_answer)s, error = %(error)s, lea
 WHERE thread_id = %(thread_id)s
 """
 RELEASE = """
-UPDATE interlock.run SET lease_owner = NULL, lease_until = NULL
+UPDATE interlock.run r
+SET lease_owner = NULL, lease_until = NULL, status = CASE
+    WHEN r.status = 'running' AND EXISTS (
+        SELECT FROM interlock.approval a WHERE a.thread_id = r.thread_id AND a.status = 'pending') THEN 'waiting'
+    ELSE r.status END
 WHERE thread_id = %(thread_id)s AND lease_epoch = %(epoch)s
 """
 REOPEN = """

@@ -64,10 +64,11 @@ async def ended(one: Tool, **args: str) -> Outcome:
     return await call(one, one.validate({**ARGS, **args}), idempotency_key="key-1")
 
 
-def test_the_tool_is_the_same_with_and_without_a_command() -> None:
+def test_the_tool_looks_the_same_with_and_without_a_command_but_an_approval_holds_for_one_of_them() -> None:
     register, command = (table.load([], environment).get("deploy_code") for environment in ({}, {deploy.COMMAND: "true"}))
     assert register and command
-    assert register.schema_sha256 == command.schema_sha256
+    assert register.parameters == command.parameters
+    assert register.schema_sha256 != command.schema_sha256
     assert list(register.parameters["properties"]) == ["project_id", "version", "environment"]
     assert register.parameters["required"] == ["project_id", "version"]
     assert register.facts.is_critical and command.facts.is_critical
