@@ -212,7 +212,8 @@ RELEASE = """
 UPDATE interlock.run r
 SET lease_owner = NULL, lease_until = NULL, status = CASE
     WHEN r.status = 'running' AND EXISTS (
-        SELECT FROM interlock.approval a WHERE a.thread_id = r.thread_id AND a.status = 'pending') THEN 'waiting'
+        SELECT FROM interlock.approval a WHERE a.thread_id = r.thread_id AND (a.status = 'pending' OR (
+            a.status = 'approved' AND NOT EXISTS (SELECT FROM interlock.execution e WHERE e.call_key = a.call_key)))) THEN 'waiting'
     ELSE r.status END
 WHERE thread_id = %(thread_id)s AND lease_epoch = %(epoch)s
 """
