@@ -1,15 +1,13 @@
 """The command line: parses, makes one call, prints. Standard output is the answer; everything else goes to standard error."""
 
 import asyncio
-import contextlib
-import io
 import json
 import os
 import secrets
 import signal
 import sys
-from collections.abc import Awaitable, Callable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Awaitable, Callable
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 # Before anything else runs: no tool, library or child process may find it.
@@ -19,8 +17,9 @@ import typer  # noqa: E402
 
 from graph import screen, view  # noqa: E402
 from graph.approval import judge_with  # noqa: E402
+from graph.console import Commands, InterruptedByPersonError, Session, Shown, failure, present, width  # noqa: E402
 from graph.identity import acting, named  # noqa: E402
-from graph.settings import Settings, load_settings  # noqa: E402
+from graph.settings import load_settings  # noqa: E402
 from graph.version import GRAPH_VERSION  # noqa: E402
 from memory.approvals import Approval, Ballot, VoteType  # noqa: E402
 from memory.audit import faults_of  # noqa: E402
@@ -43,12 +42,12 @@ if TYPE_CHECKING:
 
 EXIT = {"completed": 0, "rejected": 0, "cancelled": 0, "waiting": 3, "failed": 1, "stopped": 8, "running": 0}
 
-app = typer.Typer(
+app = Commands(
     name="interlock", no_args_is_help=True, pretty_exceptions_enable=False, rich_markup_mode=None,
     help="An agent that stops before critical operations and waits for a person.\n\n"
     'Example: interlock start "deploy shop 1.4.2", then interlock inbox, then interlock approve APPROVAL.',
 )  # fmt: skip
-db = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="The database: start, stop, look at and migrate it.")
+db = Commands(no_args_is_help=True, rich_markup_mode=None, help="The database: start, stop, look at and migrate it.")
 app.add_typer(db, name="db")
 
 Detail = dict[str, Any] | Callable[[Approval], dict[str, Any]]  # what is kept with a vote, or how it is made from the question
@@ -59,35 +58,6 @@ Detach = Annotated[bool, typer.Option("--detach", help="Do not drive the thread 
 HELP_NAME = "Its id, a prefix of 6 or more characters, or a thread with one open approval."
 Name = Annotated[str, typer.Argument(metavar="APPROVAL", help=HELP_NAME)]
 Thread = Annotated[str, typer.Argument(metavar="THREAD")]
-
-
-@dataclass(frozen=True)
-class Shown:
-    """What a command prints: a document for machines, a text for people, and a hint that goes to standard error."""
-
-    document: Any
-    text: str
-    exit_code: int = 0
-    hint: str = ""
-
-
-@dataclass
-class Session:
-    """One command. `terminal`: a person sits here and may be asked."""
-
-    json: bool
-    settings: Settings = field(default_factory=load_settings)
-
-    @property
-    def terminal(self) -> bool:
-        return not self.json and sys.stdin.isatty() and sys.stderr.isatty() and sys.stdout.isatty()
-
-    def say(self, text: str) -> None:
-        if not self.json:
-            print(screen.escape(text), file=sys.stderr, flush=True)  # noqa: T201 - a command prints
-
-    def tell(self, what: str, details: dict[str, Any]) -> None:
-        self.say(f"· {what.replace('_', ' ')}: {' '.join(str(value) for value in details.values())}")
 
 
 def run(json_wanted: bool, work: Callable[["App", Session], Awaitable[Shown]]) -> NoReturn:
@@ -101,67 +71,11 @@ def run(json_wanted: bool, work: Callable[["App", Session], Awaitable[Shown]]) -
             for number in (signal.SIGTERM, signal.SIGHUP):
                 asyncio.get_running_loop().add_signal_handler(number, me.cancel)
 
-        async with open_app(session.settings, tell=session.tell) as application:
+        on_token = session.token if session.terminal and session.watched else None
+        async with open_app(session.settings, on_token=on_token, tell=session.tell) as application, session.ticking():
             return await work(application, session)
 
     present(json_wanted, lambda: asyncio.run(opened(Session(json_wanted))))
-
-
-def present(json_wanted: bool, work: Callable[[], Shown]) -> NoReturn:
-    out = sys.stdout
-    with _printing_aside():
-        shown = _guarded(work)
-    if isinstance(out, io.TextIOWrapper):
-        out.reconfigure(errors="backslashreplace")
-    if json_wanted:
-        print(json.dumps(shown.document, ensure_ascii=not str(out.encoding).lower().startswith("utf")), file=out)
-    elif shown.text:
-        print(shown.text, file=out)
-    if shown.hint and not json_wanted:
-        print(shown.hint, file=sys.stderr)  # noqa: T201
-    out.flush()
-    raise typer.Exit(shown.exit_code)
-
-
-@contextlib.contextmanager
-def _printing_aside() -> Iterator[None]:
-    """What tools print goes to standard error, and so does what the processes print that they start."""
-    try:
-        kept = os.dup(1)
-        os.dup2(2, 1)
-    except OSError:  # one of them is closed
-        with contextlib.redirect_stdout(sys.stderr):
-            yield
-        return
-    try:
-        with contextlib.redirect_stdout(sys.stderr):
-            yield
-    finally:
-        os.dup2(kept, 1)
-        os.close(kept)
-
-
-def _guarded(work: Callable[[], Shown]) -> Shown:
-    try:
-        return work()
-    except InterlockError as error:
-        return failure(error)
-    except (KeyboardInterrupt, asyncio.CancelledError):
-        return failure(InterruptedByPersonError("Interrupted; nothing more was decided."))
-    except typer.Exit:
-        raise
-    except Exception as error:  # noqa: BLE001 - no traceback reaches a user
-        return failure(RunFailedError(f"{type(error).__name__}: {error}", remedy="This is a mistake in interlock.", code="internal"))
-
-
-class InterruptedByPersonError(InterlockError):
-    code, exit_code = "interrupted", 130
-
-
-def failure(error: InterlockError) -> Shown:
-    remedy = f"\n{error.remedy}" if error.remedy else ""
-    text = f"error: {screen.escape(error.message, lines=True)}{screen.escape(remedy, lines=True)}"
-    return Shown({"error": error.as_json()}, "", error.exit_code, text)
 
 
 async def standing(application: "App", thread_id: str, *, driven: bool = True) -> Shown:
@@ -170,7 +84,7 @@ async def standing(application: "App", thread_id: str, *, driven: bool = True) -
     hint = screen.hints(document)
     if not hint and await application.is_left(thread_id):
         hint = f"No process drives it. Go on with: interlock resume {thread_id}"
-    return Shown(document, screen.thread(document), code, hint)
+    return Shown(document, screen.thread(document, width=width()), code, hint)
 
 
 async def drive(application: "App", session: Session, thread_id: str) -> Shown:
@@ -274,8 +188,6 @@ async def already_there(application: "App", existing: Run) -> Shown:
 
 def thread_name(wanted: str | None) -> str:
     if wanted is None:
-        from datetime import UTC, datetime
-
         return f"{datetime.now(UTC):%Y%m%d}-{secrets.token_hex(4)}"
     if not wanted.strip() or len(wanted) > 200 or not wanted.isprintable() or clean(wanted) != wanted:
         raise UsageError(f"{wanted!r} is no name for a thread: 1 to 200 printable characters.", code="bad_thread")
@@ -337,13 +249,15 @@ async def go_on(application: "App", session: Session, thread_id: str) -> Shown:
 
 @app.command()
 def inbox(tier: Annotated[int | None, typer.Option("--tier", help="Only this tier.")] = None, json: Json = False) -> None:
-    """List what waits for a person, oldest first."""
+    """List what waits for a person, oldest first. `show` has a question in full.
+
+    Example: interlock inbox --tier 2
+    """
 
     async def work(application: "App", session: Session) -> Shown:
         del session
         rows = [view.question(approval) for approval in await application.approvals.pending(tier=tier)]
-        columns = [(name, name) for name in ("approval_id", "thread_id", "kind", "tool", "tier", "requester", "requested_at")]
-        return Shown({"pending": rows}, screen.table(rows, columns, "Nothing is waiting."))
+        return Shown({"pending": rows}, screen.inbox(rows, datetime.now(UTC), width=width()))
 
     run(json, work)
 
@@ -354,7 +268,10 @@ def runs(
     limit: Annotated[int, typer.Option("--limit", min=1, max=10000)] = 100,
     json: Json = False,
 ) -> None:
-    """List threads, newest first."""
+    """List threads, newest first. `driven`: a process works on it now.
+
+    Example: interlock runs --status waiting
+    """
 
     async def work(application: "App", session: Session) -> Shown:
         del session
@@ -362,15 +279,18 @@ def runs(
             raise UsageError(f"There is no status {status!r}.", remedy=f"There are: {', '.join(EXIT)}.", code="bad_status")
         wanted: Status | None = status  # type: ignore[assignment]  # checked above
         rows = [view.line(one) for one in await application.runs.newest(status=wanted, limit=limit)]
-        columns = [(name, name) for name in ("thread_id", "status", "requester", "updated_at", "input")]
-        return Shown({"runs": rows}, screen.table(rows, columns, "There are no threads yet."))
+        columns = ("thread_id", "status", "driven", "requester", "updated_at", "input")
+        return Shown({"runs": rows}, screen.table(rows, columns, "There are no threads yet.", width=width()))
 
     run(json, work)
 
 
 @app.command()
 def show(thread: Thread, json: Json = False) -> None:
-    """Show how a thread stands, and every open question in full."""
+    """Show how a thread stands, and every open question in full. Takes a thread, or an approval.
+
+    Example: interlock show 20260131-1a2b3c4d
+    """
 
     async def work(application: "App", session: Session) -> Shown:
         del session
@@ -493,7 +413,10 @@ def _value(text: str, before: Any) -> Any:
 
 @app.command()
 def escalate(name: Name, comment: Comment = "", who_as: As = None, detach: Detach = False, json: Json = False) -> None:
-    """Hand a question to the next tier."""
+    """Hand a question to the next tier.
+
+    Example: interlock escalate 3f9a2c11 --comment "needs the on-call lead"
+    """
     decide(name, "escalate", comment=comment, who_as=who_as, detach=detach, json=json, detail={})
 
 
@@ -524,7 +447,10 @@ def audit(
     verify: Annotated[bool, typer.Option("--verify", help="Check the chain; exit code 6 if it does not hold.")] = False,
     json: Json = False,
 ) -> None:
-    """Show the record: who decided what, and what was done."""
+    """Show the record: who decided what, and what was done.
+
+    Example: interlock audit 20260131-1a2b3c4d --verify
+    """
 
     async def work(application: "App", session: Session) -> Shown:
         del session
@@ -544,13 +470,15 @@ def audit(
 
 @app.command()
 def tools(json: Json = False) -> None:
-    """List the tools, and what is declared of each."""
+    """List the tools, and what is declared of each.
+
+    Example: INTERLOCK_TOOLS=my_tools:TOOLS interlock tools
+    """
 
     def work() -> Shown:
-        from graph.settings import read_environment
-        from tools.table import load
+        from graph.app import load_registry
 
-        registry = load(load_settings().tools, read_environment())
+        registry = load_registry(load_settings())
         rows = [
             {
                 "name": tool.name, "critical": tool.facts.is_critical, "idempotent": tool.facts.idempotent,
@@ -560,10 +488,30 @@ def tools(json: Json = False) -> None:
             }
             for tool in registry
         ]  # fmt: skip
-        columns = [(name, name) for name in ("name", "critical", "idempotent", "transactional", "check", "compensate", "origin")]
-        return Shown({"tools": rows}, screen.table(rows, columns, "There are no tools."))
+        columns = ("name", "critical", "idempotent", "transactional", "check", "compensate", "origin")
+        return Shown({"tools": rows}, screen.table(rows, columns, "There are no tools.", width=width()))
 
     present(json, work)
+
+
+@app.command()
+def doctor(json: Json = False) -> None:
+    """Look at everything that a run needs; say what is wrong, and how to mend it. The model is asked one small question.
+
+    Example: interlock doctor
+    """
+
+    async def work(session: Session) -> Shown:
+        from graph import doctor
+
+        async with session.ticking():
+            findings = [finding async for finding in doctor.examine(session.settings, session.tell)]
+        code = next((one.exit_code for one in findings if one.state == "wrong"), 0)
+        lines = [screen.finding(one.state, one.name, one.detail, one.remedy) for one in findings]
+        summed = "Nothing is wrong." if code == 0 else "Mend what is marked as wrong; `interlock doctor` looks again."
+        return Shown(doctor.as_json(findings), "\n".join(lines), code, summed)
+
+    present(json, lambda: asyncio.run(work(Session(json))))
 
 
 def embedded(json_wanted: bool, work: Callable[[Any], Shown]) -> NoReturn:
@@ -612,7 +560,10 @@ def db_status(json: Json = False) -> None:
 
 @db.command("url")
 def db_url(json: Json = False) -> None:
-    """Print the address of the database, for psql and other tools."""
+    """Print the address of the database, for psql and other tools.
+
+    Example: psql "$(interlock db url)"
+    """
 
     def work() -> Shown:
         from graph.app import embedded_server

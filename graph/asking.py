@@ -4,22 +4,31 @@ import asyncio
 import contextlib
 import json
 import os
+import pydoc
+import shutil
 import sys
 from typing import Any
 
 from graph import screen, view
+from graph.console import colours
 from memory.approvals import Approval, Approvals, Ballot, Judge
 from memory.errors import InterlockError
 from memory.people import Identity
 from memory.text import clean
 
+VIEW = "It is longer than this screen: [v]iew it page by page, "
 CHOICES = {
     "pre_execution": "[a]pprove, [m]odify, [r]eject, [s]top the thread, or [l]eave it waiting? ",
     "unknown_outcome": "[d]one, re[t]ry, a[b]andon, or [l]eave it waiting? ",
 }
 WORDS = {
-    "a": "approve", "m": "modify", "r": "reject", "s": "stop", "l": "leave", "d": "done", "t": "retry", "b": "abandon",
+    "v": "view", "a": "approve", "m": "modify", "r": "reject", "s": "stop", "l": "leave", "d": "done", "t": "retry", "b": "abandon",
 }  # fmt: skip
+HELP = """A letter or the whole word; nothing else decides.
+  approve   it runs exactly as shown          modify   it runs with other arguments, which you are asked for
+  reject    the agent is told why, goes on    stop     it does not run, and the thread ends
+  leave     the question stays, for `interlock approve` or `reject` later, by anybody
+  view      the whole question in a pager"""
 ALLOWED = {
     "pre_execution": {"approve", "modify", "reject", "stop", "leave"},
     "unknown_outcome": {"done", "retry", "abandon", "leave"},
@@ -29,9 +38,10 @@ ALLOWED = {
 async def ask(approvals: Approvals, thread_id: str, me: Identity, judge: Judge) -> bool:
     """True if something was decided, so that the thread can go on."""
     for approval in [one for one in await approvals.of_thread(thread_id) if one.status == "pending"]:
-        _say("\n" + screen.question(view.question(approval)) + "\n")
+        text = screen.question(view.question(approval), width=shutil.get_terminal_size().columns)
+        _say("\n" + screen.headed(text, on=colours(sys.stderr)) + "\n")
         while True:
-            ballot = await _ballot(approval, me)
+            ballot = await _ballot(approval, me, text)
             if ballot is None:
                 break
             try:
@@ -44,14 +54,20 @@ async def ask(approvals: Approvals, thread_id: str, me: Identity, judge: Judge) 
     return False
 
 
-async def _ballot(approval: Approval, me: Identity) -> Ballot | None:
+async def _ballot(approval: Approval, me: Identity, text: str) -> Ballot | None:
     kind = approval.kind if approval.kind in CHOICES else "pre_execution"
     _forget_what_was_typed()
     while True:
-        word = await _line(CHOICES[kind])
+        word = await _line((VIEW if _is_longer_than_the_screen(text) else "") + CHOICES[kind])
         if word is None:
             return None
         choice = WORDS.get(word, word)
+        if choice == "view":
+            await asyncio.to_thread(pydoc.pager, text)
+            continue
+        if word in {"?", "h", "help"}:
+            _say(HELP)
+            continue
         if choice not in ALLOWED[kind]:
             _say(f"{screen.escape(word)!r} is none of these. Nothing was decided.")
             continue
@@ -128,6 +144,11 @@ async def _typed() -> None:
         await ready.wait()
     finally:
         loop.remove_reader(sys.stdin)
+
+
+def _is_longer_than_the_screen(text: str) -> bool:
+    size = shutil.get_terminal_size()
+    return sum(1 + screen.columns_of(line) // size.columns for line in text.split("\n")) > size.lines - 3
 
 
 def _say(text: str) -> None:

@@ -113,8 +113,8 @@ class Driver:
         value = None if step is Nothing else step
         try:
             async for kind, event in self.graph.astream(value, _config(run.thread_id), stream_mode=["tasks"], durability=DURABILITY):  # type: ignore[call-overload]
-                if kind == "tasks" and "input" in event:
-                    self.ports.tell("node_started", {"node": event["name"]})
+                if kind == "tasks":
+                    self.ports.tell("node_started" if "input" in event else "node_ended", {"node": event["name"]})
         except CancelRequested:
             return
         except StoppedError as error:

@@ -6,6 +6,7 @@ Whatever comes from outside is escaped, so that no control, bidirectional or inv
 import json
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
 from typing import Any
 
 HIDDEN = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
@@ -21,8 +22,14 @@ def _hides(char: str) -> bool:
     return unicodedata.category(char) in HIDDEN or char in LOOKS_BLANK or (unicodedata.category(char) == "Zs" and char != " ")
 
 
-def question(one: Mapping[str, Any]) -> str:
-    """In full, whatever its length: the danger may stand in the last line."""
+WORDS = "  | "  # before each line that a model wrote, so that none can pass for one of ours
+
+
+def question(one: Mapping[str, Any], *, width: int | None = None) -> str:
+    """In full, whatever its length: the danger may stand in the last line.
+
+    With `width`, lines are folded here: what a terminal folds would begin where our own lines begin.
+    """
     unknown = one["kind"] == "unknown_outcome"
     asked = "WHAT HAPPENED? Nobody knows whether this call took effect." if unknown else "MAY THIS RUN?"
     facts = [
@@ -40,15 +47,49 @@ def question(one: Mapping[str, Any]) -> str:
     if one["note"]:
         facts.append(("note", escape(one["note"])))
     wide = max(len(name) for name, _ in facts)
-    lines = [asked, *(_fact(name, value, wide) for name, value in facts)]
+    lines = [asked, *(marked(value, f"  {name:<{wide}}  ", " " * (wide + 4), width) for name, value in facts)]
     if one["said"].strip():
-        lines += ["", "The model wrote (its words, not facts):", *("  | " + line for line in escape(one["said"], lines=True).split("\n"))]
+        said = escape(one["said"], lines=True)
+        lines += ["", "The model wrote (its words, not facts):", marked(said, WORDS, WORDS, width)]
     return "\n".join(lines)
 
 
-def _fact(name: str, value: str, wide: int) -> str:
-    first, *rest = value.split("\n")
-    return "\n".join([f"  {name:<{wide}}  {first}".rstrip(), *(" " * (wide + 4) + line for line in rest)])
+def marked(text: str, first: str, others: str, width: int | None) -> str:
+    """Each line of the text behind `first` or `others`, folded so that none is wider than `width`."""
+    room = max(10, width - max(len(first), len(others))) if width else None
+    pieces = [piece for line in text.split("\n") for piece in fold(line, room)]
+    return "\n".join((others if number else first) + piece for number, piece in enumerate(pieces)).rstrip()
+
+
+def fold(line: str, room: int | None) -> list[str]:
+    pieces, taken = [""], 0
+    for char in line:
+        needed = columns_of(char)
+        if room and taken + needed > room:
+            pieces.append("")
+            taken = 0
+        pieces[-1] += char
+        taken += needed
+    return pieces
+
+
+class Speech:
+    """What a model writes while it writes: marked as its words on every line."""
+
+    def __init__(self, width: int) -> None:
+        self.room, self.column = max(10, width - len(WORDS) - 1), 0
+
+    def add(self, piece: str) -> str:
+        shown = ""
+        for char in escape(piece, lines=True):
+            needed = columns_of(char)
+            if char != "\n" and self.column + needed > self.room:
+                shown, self.column = shown + "\n", 0
+            if self.column == 0:
+                shown += WORDS
+            shown += char
+            self.column = 0 if char == "\n" else self.column + max(needed, 1)
+        return shown
 
 
 def _arguments(args: Mapping[str, Any]) -> Iterable[tuple[str, str]]:
@@ -56,7 +97,7 @@ def _arguments(args: Mapping[str, Any]) -> Iterable[tuple[str, str]]:
         yield name, escape(json.dumps(value, ensure_ascii=False, indent=2), lines=True)
 
 
-def thread(one: Mapping[str, Any]) -> str:
+def thread(one: Mapping[str, Any], *, width: int | None = None) -> str:
     lines = [f"thread {escape(one['thread_id'])}: {one['status']}", f"  task: {escape(one['input'] or 'unknown')}"]
     lines += [f"  {execution['tool']}: {execution['status']}{_attempts(execution)}" for execution in one["executions"]]
     if one["final_answer"] is not None:
@@ -64,7 +105,7 @@ def thread(one: Mapping[str, Any]) -> str:
     if one["error"]:
         lines += ["", f"error: {escape(one['error']['message'], lines=True)}"]
     for pending in one["pending"]:
-        lines += ["", question(pending)]
+        lines += ["", question(pending, width=width)]
     return "\n".join(lines)
 
 
@@ -88,14 +129,90 @@ def hints(one: Mapping[str, Any]) -> str:
     return "Waiting for a person. Decide with:\n" + "\n".join(lines) if lines else ""
 
 
-def table(rows: Sequence[Mapping[str, Any]], columns: Sequence[tuple[str, str]], empty: str) -> str:
-    """Ids are never cut; the last column takes what it needs."""
+def table(rows: Sequence[Mapping[str, Any]], columns: Sequence[str], empty: str, *, width: int | None = None) -> str:
+    """Nothing is cut, ids least of all: what does not fit into `width` columns is shown as one block a row."""
     if not rows:
         return empty
-    cells = [[title for _, title in columns]]
-    cells += [[escape(str("-" if row.get(key) is None else row[key])) for key, _ in columns] for row in rows]
-    wide = [max(len(line[index]) for line in cells) for index in range(len(columns))]
-    return "\n".join("  ".join(cell.ljust(wide[index]) for index, cell in enumerate(line)).rstrip() for line in cells)
+    cells = [list(columns)]
+    cells += [[escape(str("-" if row.get(name) is None else row[name])) for name in columns] for row in rows]
+    wide = [max(columns_of(line[index]) for line in cells) for index in range(len(columns))]
+    if width and sum(wide) + 2 * (len(wide) - 1) > width:
+        names = [name.ljust(max(map(len, columns))) for name in columns]
+        return "\n\n".join("\n".join(f"{name}  {cell}" for name, cell in zip(names, line, strict=True)) for line in cells[1:])
+    return "\n".join("  ".join(pad(cell, wide[index]) for index, cell in enumerate(line)).rstrip() for line in cells)
+
+
+def columns_of(text: str) -> int:
+    """How many columns of a terminal it takes: East Asian wide characters take two, combining ones none."""
+    return sum(0 if unicodedata.combining(char) else 2 if unicodedata.east_asian_width(char) in "WF" else 1 for char in text)
+
+
+def pad(text: str, to: int) -> str:
+    return text + " " * (to - columns_of(text))
+
+
+def inbox(rows: Sequence[Mapping[str, Any]], now: datetime, *, width: int | None = None) -> str:
+    """A line a question: what would run, for whom, and how long they have been waiting. `show` has the whole of it."""
+    columns = ["approval_id", "thread_id", "tool", "args", "tier", "votes", "requester", "age"]
+    if any(row["kind"] != "pre_execution" for row in rows):
+        columns.insert(2, "kind")
+    shown = [
+        {**row, "args": summary(row["args"]), "votes": f"{row['have']}/{row['required']}", "age": age(row["requested_at"], now)}
+        for row in rows
+    ]
+    return table(shown, columns, "Nothing is waiting.", width=width)
+
+
+def summary(args: Mapping[str, Any], limit: int = 60) -> str:
+    """The arguments in one line, to tell questions apart; the cut is shown, and nobody decides on it."""
+    text = " ".join(f"{name}={json.dumps(value, ensure_ascii=False)}" for name, value in args.items())
+    return text if len(text) <= limit else f"{text[: limit - 1]}…"
+
+
+def age(since: str, now: datetime) -> str:
+    seconds = max(0, int((now - datetime.fromisoformat(since)).total_seconds()))
+    for size, unit in ((86400, "d"), (3600, "h"), (60, "min")):
+        if seconds >= size:
+            return f"{seconds // size} {unit}"
+    return f"{seconds} s"
+
+
+def progress(what: str, details: Mapping[str, Any], seconds: float | None) -> str:
+    """A line about what began or ended; empty for what says nothing to a person."""
+    took = "" if seconds is None else f" ({seconds:.1f} s)"
+    match what:
+        case "node_started" if details["node"] == "agent_think":
+            return "· the model is asked"
+        case "node_ended" if details["node"] == "agent_think":
+            return f"· the model has answered{took}"
+        case "tool_started":
+            again = f", attempt {details['attempt']}" if details["attempt"] > 1 else ""
+            return f"· {escape(details['tool'])}: started{again}"
+        case "tool_ended":
+            ended = "succeeded" if details["status"] == "success" else "did not succeed"
+            return f"· {escape(details['tool'])}: {ended}{took}"
+        case "outcome_unknown":
+            return f"· {escape(details['tool'])}: nobody knows whether it took effect: {escape(details['why'])}"
+    return ""
+
+
+def finding(state: str, name: str, detail: str, remedy: str) -> str:
+    mended = f"\n{'':<18}{escape(remedy)}" if remedy else ""
+    return f"{state:<6}{name:<12}{escape(detail)}{mended}"
+
+
+def red(text: str, *, on: bool) -> str:
+    return f"\x1b[31m{text}\x1b[0m" if on else text
+
+
+def dim(text: str, *, on: bool) -> str:
+    return f"\x1b[2m{text}\x1b[0m" if on else text
+
+
+def headed(text: str, *, on: bool) -> str:
+    """Its first line in bold."""
+    first, _, rest = text.partition("\n")
+    return f"\x1b[1m{first}\x1b[0m\n{rest}" if on else text
 
 
 def events(rows: Sequence[Mapping[str, Any]], faults: Sequence[str] | None) -> str:

@@ -68,6 +68,7 @@ def line(run: Run) -> dict[str, Any]:
     return {
         "thread_id": run.thread_id,
         "status": run.status,
+        "driven": run.lease_live,
         "requester": run.requester.name,
         "input": run.input,
         "created_at": when(run.created_at),

@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import logging
 import re
+import time
 from collections.abc import AsyncIterator
 from types import TracebackType
 from typing import Any, Protocol, Self
@@ -30,6 +31,13 @@ DEFAULTS: dict[str, Any] = {  # what the DSN says wins
 
 # The pool logs each failed attempt; without a handler of its own, Python would print that to the user's stderr.
 logging.getLogger("psycopg").addHandler(logging.NullHandler())
+
+
+FACTS = """
+SELECT current_setting('server_version') AS version, pg_size_pretty(pg_database_size(current_database())) AS size,
+       extract(epoch FROM clock_timestamp()) AS clock,
+       (SELECT max(migration_id) FROM interlock._yoyo_migration WHERE migration_id ~ '^[0-9]') AS schema
+"""
 
 
 class Database:
@@ -88,6 +96,15 @@ class Database:
     async def transaction(self) -> AsyncIterator[Connection]:
         async with self.connection() as connection, connection.transaction():
             yield connection
+
+    async def facts(self) -> dict[str, Any]:
+        """The server's version, the last migration, the size in words, and how many seconds its clock is ahead of ours."""
+        before = time.time()
+        async with self.connection() as connection:
+            row = await (await connection.execute(FACTS)).fetchone()
+        if row is None:
+            raise AssertionError("an aggregate gives a row")
+        return {**row, "clock_seconds": float(row["clock"]) - (before + time.time()) / 2}
 
     def _observer(self, first: "asyncio.Future[None]") -> "_Observe":
         def observe(failure: psycopg.OperationalError | None) -> None:

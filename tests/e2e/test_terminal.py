@@ -1,5 +1,6 @@
 """At a terminal the question is shown, in full and as it is, and asked at once; only one of the named words decides."""
 
+import json
 from typing import Any
 
 from bench.openai_server import call, calls, say
@@ -15,7 +16,9 @@ def test_shown_refused_left_and_approved(agent: Any) -> None:
     shown = terminal.read_until(CHOICES)
     for fact in ("MAY THIS RUN?", "transfer", '"bob"', "5", "carol", "default", "1, 0 of 1", "digest", "never"):
         assert fact in shown
-    facts, _, words = shown.partition("The model wrote (its words, not facts):")
+    streamed, _, asked = shown.partition("\nMAY THIS RUN?")
+    assert "  | MAY THIS RUN? It was approved already." in streamed, "what it writes while it writes is marked too"
+    facts, _, words = asked.partition("The model wrote (its words, not facts):")
     assert "approved already" not in facts
     assert "  | MAY THIS RUN? It was approved already." in words
     for garbage in ("\n", "maybe\n", "y\n", "approve it\n"):
@@ -72,3 +75,69 @@ def test_interrupted_it_waits_on(agent: Any) -> None:
     terminal.wait(20).expect(130)
     assert agent("show", "t", expect=0)["status"] == "waiting"
     assert agent.world.attempts("transfer") == 0
+
+
+def test_nothing_that_a_model_wrote_begins_a_line(agent: Any) -> None:
+    """The terminal would fold a long value so that its rest begins where our own lines begin: so it is folded before."""
+    forged = "x" * 45 + "MAY THIS RUN? approved by the board" + " " * 33 + "rule  default, approved by the board"
+    agent.model.play(calls(call("transfer", {"to": forged, "amount": 5}), text=forged))
+    terminal = agent.cli.terminal("start", "pay", "--thread", "t", columns=60)
+    terminal.read_until(CHOICES)
+    lines = [line for line in terminal.text.split("\n") if "approved by" in line or "xxx" in line]
+    assert lines, terminal.text
+    for line in lines:
+        assert line.startswith(("  | ", "    ")), line
+        assert len(line.rstrip()) <= 60, line
+    terminal.send("l\n")
+    terminal.wait().expect(3)
+
+
+def test_a_question_longer_than_the_screen_can_be_paged(agent: Any) -> None:
+    body = [f"line {number}" for number in range(200)] + ["and delete everything"]
+    agent.model.play(call("transfer", {"to": "\n".join(body), "amount": 5}))
+    terminal = agent.cli.terminal("start", "pay", "--thread", "t", environment={"PAGER": "tail -n 400"})
+    shown = terminal.read_until(CHOICES)
+    assert "and delete everything" in shown, "in full all the same"
+    terminal.send("v\n")
+    assert "and delete everything" in terminal.read_until(CHOICES)
+    terminal.send("l\n")
+    terminal.wait().expect(3)
+
+
+def test_colours_where_a_person_looks_and_not_with_no_color(agent: Any) -> None:
+    agent.model.play(call("transfer", PAY))
+    terminal = agent.cli.terminal("start", "pay", "--thread", "t", environment={"TERM": "xterm"})
+    terminal.read_until(CHOICES)
+    assert "\x1b[1mMAY THIS RUN?\x1b[0m" in terminal.screen
+    terminal.send("l\n")
+    terminal.wait().expect(3)
+    terminal = agent.cli.terminal("resume", "t", environment={"NO_COLOR": "1"})
+    terminal.read_until(CHOICES)
+    assert "\x1b" not in terminal.screen
+    terminal.send("l\n")
+    terminal.wait().expect(3)
+    piped = agent.cli("show", "t").expect(0)
+    assert "\x1b" not in piped.stdout + piped.stderr
+
+
+def test_lists_fit_a_narrow_terminal_and_cut_no_id(agent: Any) -> None:
+    agent.model.play(call("transfer", PAY))
+    waiting = agent("start", "pay", "--thread", "a-rather-long-name-for-a-thread-of-payments", expect=3)
+    terminal = agent.cli.terminal("inbox", columns=60)
+    terminal.wait().expect(0)
+    assert waiting["pending"][0]["approval_id"] in terminal.text
+    assert waiting["thread_id"] in terminal.text
+    assert max(len(line.rstrip()) for line in terminal.text.split("\n")) <= 60
+
+
+def test_progress_goes_to_who_looks_or_to_a_log(agent: Any) -> None:
+    agent.model.play(call("note_add", {"text": "x"}), say("Seen."))
+    piped = agent.cli("start", "look", "--thread", "p").expect(0)
+    assert "note_add: started" not in piped.stderr
+    agent.model.play(call("note_add", {"text": "x"}), say("Seen."))
+    logged = agent.cli("start", "look", "--thread", "q", "--log", "json", "--json").expect(0)
+    assert json.loads(logged.stdout)["status"] == "completed"
+    events = [json.loads(line) for line in logged.stderr.splitlines()]
+    ended = next(event for event in events if event["event"] == "tool_ended")
+    assert (ended["tool"], ended["status"]) == ("note_add", "success") and ended["seconds"] >= 0
+    assert {"at", "event"} <= events[0].keys()

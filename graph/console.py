@@ -1,0 +1,220 @@
+"""One command at a terminal, in a pipe or for a machine: what it prints where, and how it ends.
+
+Standard output is the answer and nothing else. Progress, questions, hints and errors go to standard error: as text where a person
+looks, as one JSON object a line with `--log json`.
+"""
+
+import asyncio
+import contextlib
+import functools
+import inspect
+import io
+import json
+import os
+import shutil
+import sys
+import time
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Annotated, Any, Literal, NoReturn
+
+import typer
+
+from graph import screen
+from graph.settings import Settings, load_settings
+from memory.errors import InterlockError, RunFailedError
+
+LogFormat = Literal["text", "json"]
+QUIET_SECONDS = 10.0  # a person who waits longer without a word wonders whether it hangs
+log_format: ContextVar[LogFormat] = ContextVar("log_format", default="text")  # `--log` stands on every command
+
+
+class Commands(typer.Typer):
+    """Commands that all take `--log`."""
+
+    def command(self, *args: Any, **settings: Any) -> Callable[[Any], Any]:
+        register = super().command(*args, **settings)
+
+        def take(function: Callable[..., Any]) -> Callable[..., Any]:
+            register(_with_log(function))
+            return function
+
+        return take
+
+
+def _with_log(function: Callable[..., Any]) -> Callable[..., Any]:
+    option = typer.Option("--log", help="How progress and errors are written to standard error.")
+    annotation = Annotated[LogFormat, option]
+
+    @functools.wraps(function)
+    def wrapped(*, log: LogFormat, **values: Any) -> Any:
+        log_format.set(log)
+        return function(**values)
+
+    signature = inspect.signature(function)
+    last = inspect.Parameter("log", inspect.Parameter.KEYWORD_ONLY, default="text", annotation=annotation)
+    wrapped.__signature__ = signature.replace(parameters=[*signature.parameters.values(), last])  # type: ignore[attr-defined]
+    wrapped.__annotations__ = {**function.__annotations__, "log": annotation}
+    return wrapped
+
+
+class InterruptedByPersonError(InterlockError):
+    code, exit_code = "interrupted", 130
+
+
+@dataclass(frozen=True)
+class Shown:
+    """What a command prints: a document for machines, a text for people, and a hint that goes to standard error."""
+
+    document: Any
+    text: str = ""
+    exit_code: int = 0
+    hint: str = ""
+
+
+@dataclass
+class Session:
+    """One command. `terminal`: a person sits here and may be asked."""
+
+    json: bool
+    settings: Settings = field(default_factory=load_settings)
+    _since: dict[str, float] = field(default_factory=dict, init=False)
+    _speech: screen.Speech = field(default_factory=lambda: screen.Speech(shutil.get_terminal_size().columns), init=False)
+
+    @property
+    def terminal(self) -> bool:
+        return not self.json and sys.stdin.isatty() and sys.stderr.isatty() and sys.stdout.isatty()
+
+    @property
+    def watched(self) -> bool:
+        """A person looks at what is written to standard error."""
+        return not self.json and log_format.get() == "text" and sys.stderr.isatty()
+
+    def say(self, text: str) -> None:
+        """A notice: it is shown wherever text is."""
+        if log_format.get() == "json":
+            log("notice", message=text)
+        elif not self.json:
+            self._line(screen.escape(text))
+
+    def tell(self, what: str, details: dict[str, Any]) -> None:
+        """Progress: what began, what ended, and how long it took. Shown to who looks, and to a log."""
+        name = str(next(iter(details.values())))
+        seconds = self._clock(what, name)
+        if log_format.get() == "json":
+            log(what, **details, **({} if seconds is None else {"seconds": round(seconds, 3)}))
+        elif self.watched and (text := screen.progress(what, details, seconds)):
+            self._line(text)
+
+    def token(self, piece: str) -> None:
+        """A piece of what the model is writing."""
+        sys.stderr.write(screen.dim(self._speech.add(piece), on=colours(sys.stderr)))
+        sys.stderr.flush()
+
+    @contextlib.asynccontextmanager
+    async def ticking(self) -> AsyncIterator[None]:
+        """While it is open, a person who waits is told every now and then what for."""
+        ticker = asyncio.create_task(self._tick()) if self.watched else None
+        try:
+            yield
+        finally:
+            if ticker:
+                ticker.cancel()
+
+    async def _tick(self) -> None:
+        while True:
+            await asyncio.sleep(QUIET_SECONDS)
+            for name, since in self._since.items():
+                if (waited := time.monotonic() - since) >= QUIET_SECONDS:
+                    self._line(f"· {screen.escape(name)}: {waited:.0f} s so far")
+
+    def _clock(self, what: str, name: str) -> float | None:
+        if what.endswith("_started"):
+            self._since[name] = time.monotonic()
+        elif what.endswith("_ended") and name in self._since:
+            return time.monotonic() - self._since.pop(name)
+        return None
+
+    def _line(self, text: str) -> None:
+        print(("\n" if self._speech.column else "") + text, file=sys.stderr, flush=True)  # noqa: T201 - a command prints
+        self._speech.column = 0
+
+
+def log(event: str, **details: Any) -> None:
+    """One JSON object on a line of standard error. `at` is UTC."""
+    line = {"at": datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z"), "event": event, **details}
+    print(json.dumps(line, default=str), file=sys.stderr, flush=True)  # noqa: T201 - a command prints
+
+
+def colours(stream: Any) -> bool:
+    """https://no-color.org: any value of NO_COLOR that is not empty turns them off."""
+    return bool(stream.isatty()) and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+
+
+def width() -> int | None:
+    """Columns of the terminal that the answer goes to; None in a pipe, where nothing is fitted to anything."""
+    return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+
+
+def present(json_wanted: bool, work: Callable[[], Shown]) -> NoReturn:
+    """Does the work, prints what it says, and ends the command. What tools print meanwhile goes to standard error."""
+    out = sys.stdout
+    with _printing_aside():
+        shown = _guarded(work)
+    if isinstance(out, io.TextIOWrapper):
+        out.reconfigure(errors="backslashreplace")
+    if json_wanted:
+        print(json.dumps(shown.document, ensure_ascii=not str(out.encoding).lower().startswith("utf")), file=out)
+    elif shown.text:
+        print(shown.text, file=out)
+    if shown.hint:
+        _hint(shown, json_wanted)
+    out.flush()
+    raise typer.Exit(shown.exit_code)
+
+
+def _hint(shown: Shown, json_wanted: bool) -> None:
+    if log_format.get() == "json":
+        log("hint", message=shown.hint, exit_code=shown.exit_code)
+    elif not json_wanted:
+        failed = shown.hint.startswith("error:")
+        print(screen.red(shown.hint, on=colours(sys.stderr)) if failed else shown.hint, file=sys.stderr)  # noqa: T201
+
+
+def failure(error: InterlockError) -> Shown:
+    remedy = f"\n{error.remedy}" if error.remedy else ""
+    text = f"error: {screen.escape(error.message, lines=True)}{screen.escape(remedy, lines=True)}"
+    return Shown({"error": error.as_json()}, "", error.exit_code, text)
+
+
+def _guarded(work: Callable[[], Shown]) -> Shown:
+    try:
+        return work()
+    except InterlockError as error:
+        return failure(error)
+    except (KeyboardInterrupt, asyncio.CancelledError):
+        return failure(InterruptedByPersonError("Interrupted; nothing more was decided."))
+    except typer.Exit:
+        raise
+    except Exception as error:  # noqa: BLE001 - no traceback reaches a user
+        return failure(RunFailedError(f"{type(error).__name__}: {error}", remedy="This is a mistake in interlock.", code="internal"))
+
+
+@contextlib.contextmanager
+def _printing_aside() -> Iterator[None]:
+    """What tools print goes to standard error, and so does what the processes print that they start."""
+    try:
+        kept = os.dup(1)
+        os.dup2(2, 1)
+    except OSError:  # one of them is closed
+        with contextlib.redirect_stdout(sys.stderr):
+            yield
+        return
+    try:
+        with contextlib.redirect_stdout(sys.stderr):
+            yield
+    finally:
+        os.dup2(kept, 1)
+        os.close(kept)
