@@ -8,6 +8,7 @@ import signal
 import sys
 from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 # Before anything else runs: no tool, library or child process may find it.
@@ -15,25 +16,26 @@ OPERATOR_TOKEN = os.environ.pop("INTERLOCK_OPERATOR_TOKEN", None)
 
 import typer  # noqa: E402
 
-from graph import screen, view  # noqa: E402
-from graph.approval import judge_with  # noqa: E402
+from graph import deciding, screen, view  # noqa: E402
 from graph.console import Commands, InterruptedByPersonError, Session, Shown, failure, present, width  # noqa: E402
-from graph.identity import acting, named  # noqa: E402
-from graph.settings import load_settings  # noqa: E402
+from graph.identity import named  # noqa: E402
+from graph.settings import load_settings, seconds_of  # noqa: E402
 from graph.version import GRAPH_VERSION  # noqa: E402
 from memory.approvals import Approval, Ballot, VoteType  # noqa: E402
-from memory.audit import faults_of  # noqa: E402
+from memory.audit import Chains, Event, faults_of  # noqa: E402
 from memory.errors import (  # noqa: E402
     BusyError,
     ConflictError,
     InterlockError,
+    NotFoundError,
     RefusedError,
     RunFailedError,
     StoppedError,
     UnavailableError,
     UsageError,
 )
-from memory.people import Identity  # noqa: E402
+from memory.operators import new_token, token_hash  # noqa: E402
+from memory.people import NOBODY, Identity  # noqa: E402
 from memory.runs import NewRun, Run, Status  # noqa: E402
 from memory.text import clean  # noqa: E402
 
@@ -55,6 +57,7 @@ Json = Annotated[bool, typer.Option("--json", help="Print exactly one JSON docum
 As = Annotated[str | None, typer.Option("--as", metavar="NAME", help="Act under this name; recorded as claimed.")]
 Comment = Annotated[str, typer.Option("--comment", metavar="TEXT", help="Why; kept on the record and told to the agent.")]
 Detach = Annotated[bool, typer.Option("--detach", help="Do not drive the thread here; whoever resumes it goes on.")]
+Force = Annotated[bool, typer.Option("--force", help="Write over a file that is there.")]
 HELP_NAME = "Its id, a prefix of 6 or more characters, or a thread with one open approval."
 Name = Annotated[str, typer.Argument(metavar="APPROVAL", help=HELP_NAME)]
 Thread = Annotated[str, typer.Argument(metavar="THREAD")]
@@ -96,8 +99,7 @@ async def drive(application: "App", session: Session, thread_id: str) -> Shown:
     while True:
         if not await advanced(driver, thread_id) or not session.terminal:
             return await standing(application, thread_id)
-        me = who(application, None)
-        if not await ask(application.approvals, thread_id, me, judge(application)):
+        if not await ask(application, thread_id, *await who(application, None)):
             return await standing(application, thread_id)
 
 
@@ -127,20 +129,9 @@ async def advanced(driver: Any, thread_id: str) -> bool:
     return True
 
 
-def who(application: "App", claimed: str | None) -> Identity:
-    token = OPERATOR_TOKEN or application.settings.operator_token
-    return acting(claimed=claimed, embedded=application.embedded, token=token)
-
-
-def judge(application: "App") -> Any:
-    """The tools are loaded only if a modification has to be checked."""
-
-    def validate(question: Approval, args: dict[str, Any]) -> tuple[dict[str, Any], str]:
-        from graph.judging import validator
-
-        return validator(application.registry)(question, args)
-
-    return judge_with(validate)
+async def who(application: "App", claimed: str | None) -> tuple[Identity, int | None]:
+    """Who sits here, and the tier that their token gives them."""
+    return await application.voter(claimed=claimed, token=OPERATOR_TOKEN or application.settings.operator_token)
 
 
 @app.command()
@@ -163,7 +154,7 @@ def start(
         existing = await application.runs.get(thread_id)
         if existing is not None:
             return await already_there(application, existing)
-        starter = who(application, None)
+        starter, _ = await who(application, None)
         new = NewRun(
             thread_id=thread_id, input=clean(text), requester=Identity(named(requester), "claimed") if requester else starter,
             starter=starter, tenant=application.settings.tenant, graph_version=GRAPH_VERSION, tools_version=application.registry.version,
@@ -189,8 +180,8 @@ async def already_there(application: "App", existing: Run) -> Shown:
 def thread_name(wanted: str | None) -> str:
     if wanted is None:
         return f"{datetime.now(UTC):%Y%m%d}-{secrets.token_hex(4)}"
-    if not wanted.strip() or len(wanted) > 200 or not wanted.isprintable() or clean(wanted) != wanted:
-        raise UsageError(f"{wanted!r} is no name for a thread: 1 to 200 printable characters.", code="bad_thread")
+    if not wanted.strip() or wanted.startswith("@") or len(wanted) > 200 or not wanted.isprintable() or clean(wanted) != wanted:
+        raise UsageError(f"{wanted!r} is no name for a thread: 1 to 200 printable characters, the first of them no @.", code="bad_thread")
     return wanted
 
 
@@ -227,7 +218,8 @@ def cancel(
             raise no_such_thread(thread)
         if existing.status in {"completed", "rejected", "cancelled"}:
             raise ConflictError(f"Thread {thread!r} is {existing.status}; there is nothing to cancel.", code="ended")
-        await application.runs.request_cancel(thread, who(application, who_as), clean(comment))
+        me, _ = await who(application, who_as)
+        await application.runs.request_cancel(thread, me, clean(comment))
         try:
             return await go_on(application, session, thread)
         except InterlockError:
@@ -303,14 +295,10 @@ def show(thread: Thread, json: Json = False) -> None:
 def decide(name: str, kind: VoteType, *, comment: str, who_as: str | None, detach: bool, json: bool, detail: Detail) -> None:
     async def work(application: "App", session: Session) -> Shown:
         question = await application.find_approval(name)
-        if question.status == "pending" and kind in {"approve", "modify", "retry"} and not detach:
-            refuse_without_tool(application, question)
-        ended = await application.runs.get(question.thread_id)
-        if kind == "retry" and question.status == "pending" and ended and ended.status in {"completed", "rejected", "cancelled"}:
-            raise RefusedError(f"Thread {question.thread_id!r} is {ended.status}; nothing runs on it any more.", code="ended")
         told = detail(question) if callable(detail) else detail
-        ballot = Ballot(kind, who(application, who_as), clean(comment), told, question.version)
-        decided = await application.approvals.decide(question.approval_id, ballot, judge(application))
+        me, tier = await recognised(application, question, who_as, kind)
+        ballot = Ballot(kind, me, clean(comment), told, question.version)
+        decided = await deciding.decide(application, question, ballot, tier=tier, here=not detach)
         if not detach and decided.status != "pending":
             try:
                 return await go_on(application, session, question.thread_id)
@@ -324,14 +312,13 @@ def decide(name: str, kind: VoteType, *, comment: str, who_as: str | None, detac
     run(json, work)
 
 
-def refuse_without_tool(application: "App", question: Approval) -> None:
-    """Before the decision: afterwards, the agent could only be told that the tool is not there."""
-    if application.registry.get(question.tool) is None:
-        raise RefusedError(
-            f"The tool {question.tool!r} is not known here, so the call could not run; nothing was decided.",
-            remedy="Set INTERLOCK_TOOLS as where the thread was started, in that folder, or use --detach and resume it there.",
-            code="no_such_tool",
-        )
+async def recognised(application: "App", question: Approval, who_as: str | None, kind: VoteType) -> tuple[Identity, int | None]:
+    """An attempt with a token that is not known, or in force no more, is on the record of what it was meant for."""
+    try:
+        return await who(application, who_as)
+    except RefusedError as error:
+        await application.approvals.refused(question.approval_id, Ballot(kind, NOBODY), error)
+        raise
 
 
 @app.command()
@@ -445,25 +432,109 @@ def resolve(
 def audit(
     thread: Annotated[str | None, typer.Argument(metavar="[THREAD]")] = None,
     verify: Annotated[bool, typer.Option("--verify", help="Check the chain; exit code 6 if it does not hold.")] = False,
+    export: Annotated[Path | None, typer.Option("--export", metavar="FILE", help="Write it as JSON Lines; see docs/audit.md.")] = None,
+    against: Annotated[Path | None, typer.Option("--against", metavar="FILE", help="Check it against an earlier export.")] = None,
+    force: Force = False,
     json: Json = False,
 ) -> None:
     """Show the record: who decided what, and what was done.
 
     Example: interlock audit 20260131-1a2b3c4d --verify
     """
+    if export and against:
+        present(json, lambda: failure(UsageError("Say one of --export and --against.", code="usage")))
 
     async def work(application: "App", session: Session) -> Shown:
         del session
-        events = await application.audit.events(thread)
-        heads = await application.audit.heads(thread)
-        if thread is not None and not events and not heads:
+        if export:
+            return await exported(application, thread, export, force=force)
+        if against:
+            return await compared(application, thread, against)
+        return await recorded(application, thread, verify=verify)
+
+    run(json, work)
+
+
+async def recorded(application: "App", thread: str | None, *, verify: bool) -> Shown:
+    events, faults = await record_of(application, thread)
+    rows = [view.event(event) for event in events]
+    document = {"events": rows, "verified": not faults if verify else None, "faults": faults if verify else []}
+    return Shown(document, screen.events(rows, faults if verify else None), 6 if verify and faults else 0)
+
+
+async def record_of(application: "App", thread: str | None) -> tuple[list[Event], list[str]]:
+    """The events, and what does not hold of them."""
+    async with application.audit.snapshot(thread) as snapshot:
+        events = [event async for event in snapshot.events]
+    if thread is not None and not events and not snapshot.heads:
+        from graph.app import no_such_thread
+
+        raise no_such_thread(thread)
+    return events, faults_of(events, snapshot.heads)
+
+
+async def exported(application: "App", thread: str | None, file: Path, *, force: bool) -> Shown:
+    """What does not verify is exported as well, and said so."""
+    from memory import audit_export
+    from memory.files import writing
+
+    async with application.audit.snapshot(thread) as snapshot:
+        if thread is not None and not snapshot.heads:
             from graph.app import no_such_thread
 
             raise no_such_thread(thread)
-        faults = faults_of(events, heads) if verify else None
-        rows = [view.event(event) for event in events]
-        document = {"events": rows, "verified": None if faults is None else not faults, "faults": faults or []}
-        return Shown(document, screen.events(rows, faults), 6 if faults else 0)
+        with writing(file, force=force) as out:
+            chains, made = await audit_export.write(snapshot, out, thread_id=thread)
+    faults = chains.faults(snapshot.heads)
+    document = {"export": {"file": str(file), **made.as_json()}, "verified": not faults, "faults": faults}
+    told = f"{made.events} events of {len(made.threads)} threads, as of {made.at}, in {screen.escape(str(file))}"
+    return Shown(document, "\n".join([told, screen.events([], faults)]), 6 if faults else 0)
+
+
+async def compared(application: "App", thread: str | None, file: Path) -> Shown:
+    """Whether the record still holds all of the export, and holds together itself. It may have grown."""
+    from memory import audit_export
+
+    made = audit_export.check(file)
+    if thread is not None and thread not in made.threads:
+        raise NotFoundError(f"The export {str(file)!r} holds nothing of thread {thread!r}.", code="not_in_export")
+    async with application.audit.snapshot(thread or made.thread_id) as snapshot:
+        chains = Chains()
+        missing = await audit_export.compare(file, chains.passing(snapshot.events), thread_id=thread)
+    faults = [*missing, *chains.faults(snapshot.heads)]
+    document = {"against": {"file": str(file), **made.as_json()}, "verified": not faults, "faults": faults}
+    told = f"compared with {made.events} events of {len(made.threads)} threads, as of {made.at}, in {screen.escape(str(file))}"
+    return Shown(document, "\n".join([told, screen.events([], faults)]), 6 if faults else 0)
+
+
+@app.command()
+def replay(
+    thread: Thread,
+    html: Annotated[Path | None, typer.Option("--html", metavar="FILE", help="Write it as one page that needs nothing else.")] = None,
+    force: Force = False,
+    every: Annotated[bool, typer.Option("--all", help="Each step between nodes on a line of its own.")] = False,
+    json: Json = False,
+) -> None:
+    """Tell the whole story of a thread, from the record alone. Exit code 6 if the record was changed.
+
+    Example: interlock replay 20260131-1a2b3c4d --html story.html
+    """
+
+    async def work(application: "App", session: Session) -> Shown:
+        del session
+        from graph import replay as telling
+
+        events, faults = await record_of(application, thread)
+        story = telling.story(thread, events, faults)
+        if html:
+            from graph.replay_page import page
+            from memory.files import writing
+
+            with writing(html, force=force) as out:
+                out.write(page(story))
+        document = {**telling.as_json(story), **({"html": str(html)} if html else {})}
+        text = f"The story is in {screen.escape(str(html))}" if html else telling.text(story, every=every, width=width())
+        return Shown(document, text, 6 if faults else 0)
 
     run(json, work)
 
@@ -512,6 +583,155 @@ def doctor(json: Json = False) -> None:
         return Shown(doctor.as_json(findings), "\n".join(lines), code, summed)
 
     present(json, lambda: asyncio.run(work(Session(json))))
+
+
+operator = Commands(no_args_is_help=True, rich_markup_mode=None, help="People who decide with a token: add, list and revoke them.")
+app.add_typer(operator, name="operator")
+
+
+@operator.command("add")
+def operator_add(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="As it shall stand on the record.")],
+    tier: Annotated[int, typer.Option("--tier", min=1, max=99, help="The highest tier that they may decide.")] = 1,
+    expires: Annotated[str | None, typer.Option("--expires", metavar="DURATION", help="For example 90d or 12h; default: never.")] = None,
+    json: Json = False,
+) -> None:
+    """Make a token for somebody. It is shown this once; they set it as INTERLOCK_OPERATOR_TOKEN.
+
+    Example: interlock operator add ada --tier 2 --expires 90d
+    """
+
+    async def work(application: "App", session: Session) -> Shown:
+        del session
+        token, seconds = new_token(), seconds_of(expires) if expires else None
+        me, _ = await who(application, None)
+        added = await application.operators.add(named(name), tier, token_hash(token), me, seconds=seconds)
+        hint = f"It is shown only now. {added.name} sets it as INTERLOCK_OPERATOR_TOKEN; whoever has it decides as {added.name}."
+        return Shown({**view.operator(added), "token": token}, token, 0, hint)
+
+    run(json, work)
+
+
+@operator.command("list")
+def operator_list(json: Json = False) -> None:
+    """List who has, or had, a token; newest first.
+
+    Example: interlock operator list
+    """
+
+    async def work(application: "App", session: Session) -> Shown:
+        del session
+        rows = [view.operator(one) for one in await application.operators.newest()]
+        columns = ("name", "tier", "in_force", "added_by", "added_at", "expires_at", "revoked_at")
+        return Shown({"operators": rows}, screen.table(rows, columns, "There are no operators.", width=width()))
+
+    run(json, work)
+
+
+@operator.command("revoke")
+def operator_revoke(name: Annotated[str, typer.Argument(metavar="NAME")], json: Json = False) -> None:
+    """Take a token out of force, at once. What they decided stands.
+
+    Example: interlock operator revoke ada
+    """
+
+    async def work(application: "App", session: Session) -> Shown:
+        del session
+        me, _ = await who(application, None)
+        gone = view.operator(await application.operators.revoke(named(name), me))
+        return Shown(gone, f"{gone['name']} may not decide any more.")
+
+    run(json, work)
+
+
+policy = Commands(no_args_is_help=True, rich_markup_mode=None, help="The policy file: check it, explain a verdict, run its tests.")
+app.add_typer(policy, name="policy")
+
+
+@policy.command("check")
+def policy_check(
+    file: Annotated[Path | None, typer.Argument(metavar="[FILE]", help="Default: the file that INTERLOCK_POLICY names.")] = None,
+    json: Json = False,
+) -> None:
+    """Look for mistakes. Exit code 2 with the line and the remedy if there is one.
+
+    Example: INTERLOCK_POLICY=policy.toml interlock policy check
+    """
+
+    def work() -> Shown:
+        from graph import policy_trial
+        from graph.app import load_registry
+
+        settings = load_settings()
+        document = policy_trial.check(policy_trial.load(settings, load_registry(settings), file))
+        text = f"{len(document['rules'])} rules, digest {document['digest']}"
+        where = file or settings.policy
+        return Shown(document, text if where else "There is no policy file: every critical call is asked at tier 1 of anyone.")
+
+    present(json, work)
+
+
+@policy.command("explain")
+def policy_explain(
+    tool: Annotated[str, typer.Argument(metavar="TOOL")],
+    args: Annotated[str, typer.Argument(metavar="ARGS", help="A JSON object.")] = "{}",
+    requester: Annotated[str | None, typer.Option("--requester", metavar="NAME", help="For whom; default: you.")] = None,
+    tenant: Annotated[str | None, typer.Option("--tenant", metavar="NAME", help="Default: INTERLOCK_TENANT.")] = None,
+    json: Json = False,
+) -> None:
+    """Say which rule decides about a call, why each one before it does not, and what follows.
+
+    Example: interlock policy explain deploy_code '{"project_id": "shop", "version": "1.4.2"}'
+    """
+
+    def work() -> Shown:
+        from graph import policy_trial
+        from graph.app import load_registry
+        from graph.identity import account
+
+        settings = load_settings()
+        registry = load_registry(settings)
+        known = registry.get(tool)
+        if known is None:
+            remedy = f"There are: {', '.join(registry.names)}."
+            raise UsageError(f"There is no tool {tool!r}.", remedy=remedy, code="no_such_tool")
+        asked_by = named(requester) if requester else account()
+        document = policy_trial.explain(
+            policy_trial.load(settings, registry), known, args, requester=asked_by, tenant=tenant or settings.tenant
+        )
+        rows, verdict = document["rules"], document["verdict"]
+        words = [f"verdict: {verdict['verdict']} (rule: {verdict['rule']})"]
+        if verdict["action"] == "ask":
+            words.append(f"tier {verdict['tier']}, {verdict['required']} approvals, by {', '.join(verdict['sources'])}")
+        return Shown(document, "\n".join([screen.table(rows, ("rule", "result", "why"), "There are no rules.", width=width()), *words]))
+
+    present(json, work)
+
+
+@policy.command("test")
+def policy_test(
+    file: Annotated[
+        Path | None, typer.Argument(metavar="[FILE]", help="A policy, or a file of nothing but tests for the one that is set.")
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Run the [[test]]s of the policy file. Exit code 1 if one comes out differently.
+
+    Example: INTERLOCK_POLICY=policy.toml interlock policy test
+    """
+
+    def work() -> Shown:
+        from graph import policy_trial
+        from graph.app import load_registry
+
+        settings = load_settings()
+        rows = policy_trial.test(settings, load_registry(settings), file)
+        failed = sum(not row["ok"] for row in rows)
+        lines = [{**row, "result": "ok" if row["ok"] else "DIFFERS", "verdict": row["got"].get("verdict", "")} for row in rows]
+        table = screen.table(lines, ("line", "result", "tool", "verdict", "why"), "There are no tests.", width=width())
+        return Shown({"ok": not failed, "tests": rows}, table, 1 if failed else 0, f"{len(rows) - failed} of {len(rows)} as expected.")
+
+    present(json, work)
 
 
 def embedded(json_wanted: bool, work: Callable[[Any], Shown]) -> NoReturn:
@@ -586,6 +806,24 @@ def db_migrate(json: Json = False) -> None:
         return Shown({"applied": applied}, "\n".join(f"applied {name}" for name in applied) or "The schema is up to date.")
 
     present(json, work)
+
+
+@db.command("grants")
+def db_grants(
+    role: Annotated[str, typer.Option("--role", metavar="NAME", help="The role that will run the application.")] = "interlock_app",
+    json: Json = False,
+) -> None:
+    """Print the SQL that lets a role which owns nothing run interlock, and only add to the record. Nothing is run.
+
+    Example: interlock db grants --role agent | psql "$(interlock db url)"
+    """
+
+    async def work(application: "App", session: Session) -> Shown:
+        del session
+        sql = await application.grants(role)
+        return Shown({"role": role, "sql": sql}, sql)
+
+    run(json, work)
 
 
 def main() -> None:

@@ -10,16 +10,24 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from graph import view
+from graph.deciding import Electorate
+from graph.identity import acting
+from graph.policy import Policy, load_policy
 from graph.settings import Settings, read_environment
 from memory.approvals import Approval
 from memory.errors import NotFoundError, RefusedError, UsageError
 from memory.leases import is_dead
+from memory.operators import token_hash
+from memory.people import Identity
+from memory.postgres.analytics import PostgresAnalytics
 from memory.postgres.approvals import PostgresApprovals
 from memory.postgres.audit import PostgresAudit
 from memory.postgres.database import Database
-from memory.postgres.embedded import EmbeddedServer
+from memory.postgres.embedded import SUPERUSER, EmbeddedServer
+from memory.postgres.grants import grants
 from memory.postgres.ledger import PostgresLedger
 from memory.postgres.migrate import migrate, pending, prepare
+from memory.postgres.operators import PostgresOperators
 from memory.postgres.runs import PostgresRuns
 
 if TYPE_CHECKING:
@@ -39,20 +47,47 @@ class App:
     on_token: Callable[[str], None] | None = None
     tell: Tell = lambda _what, _details: None
     _registry: "Registry | None" = field(default=None, init=False)
+    _policy: Policy | None = field(default=None, init=False)
 
     def __post_init__(self) -> None:
         self.runs = PostgresRuns(self.database)
         self.approvals = PostgresApprovals(self.database)
         self.ledger = PostgresLedger(self.database)
         self.audit = PostgresAudit(self.database)
+        self.operators = PostgresOperators(self.database)
 
     @property
     def registry(self) -> "Registry":
         if self._registry is None:
-            from tools.table import load
-
-            self._registry = load(self.settings.tools, read_environment())
+            registry = load_registry(self.settings)
+            self.policy.check(registry.names)
+            self._registry = registry
         return self._registry
+
+    @property
+    def policy(self) -> Policy:
+        """Read once; with the first look at the tools, its conditions and the tools that it names are checked."""
+        if self._policy is None:
+            self._policy = load_policy(self.settings.policy)
+        return self._policy
+
+    @property
+    def electorate(self) -> Electorate:
+        return Electorate(self.policy, self.operators)
+
+    async def voter(self, *, claimed: str | None, token: str | None) -> tuple[Identity, int | None]:
+        """Who acts, and the tier that their token gives them; None where they have no token."""
+        if token is None:
+            return acting(claimed=claimed, embedded=self.embedded), None
+        if claimed is not None:
+            message = f"Both a name (--as {claimed}) and an operator's token are given."
+            raise UsageError(message, remedy="Leave --as out, or unset INTERLOCK_OPERATOR_TOKEN.", code="usage")
+        operator = await self.operators.of_token(token_hash(token))
+        if operator is None or not operator.in_force:
+            why = "not known" if operator is None else "revoked" if operator.revoked_at else "expired"
+            remedy = "`interlock operator add` makes a new one."
+            raise RefusedError(f"This operator token is {why}.", remedy=remedy, code="unknown_token")
+        return Identity(operator.name, "token"), operator.tier
 
     def ports(self) -> "Ports":
         from graph.model import choose_model
@@ -60,7 +95,8 @@ class App:
 
         registry = self.registry
         return Ports(
-            runs=self.runs, approvals=self.approvals, ledger=self.ledger, registry=registry, on_token=self.on_token, tell=self.tell,
+            runs=self.runs, approvals=self.approvals, ledger=self.ledger, registry=registry, electorate=self.electorate,
+            policy=self.policy, on_token=self.on_token, tell=self.tell,
             model=choose_model(self.settings, [tool.langchain for tool in registry]),
         )  # fmt: skip
 
@@ -83,6 +119,10 @@ class App:
         if run is None:
             raise no_such_thread(thread_id)
         return view.thread(run, await self.approvals.of_thread(thread_id), await self.ledger.of_thread(thread_id))
+
+    async def grants(self, role: str) -> str:
+        """The SQL that lets a role which owns nothing run the application."""
+        return await grants(self.database, role)
 
     async def is_settled(self, thread_id: str) -> bool:
         """Whether it is known of every call what became of it."""
@@ -112,6 +152,22 @@ class App:
             remedy="`interlock inbox` lists the open ones; a prefix needs 6 characters.",
             code="no_such_approval",
         )
+
+
+def load_registry(settings: Settings) -> "Registry":
+    """Needs no database."""
+    from tools.table import load
+
+    return load(settings.tools, read_environment(), analytics=_analytics(settings))
+
+
+def _analytics(settings: Settings) -> PostgresAnalytics:
+    async def own() -> str:
+        """Only the superuser of the embedded server makes roles there; elsewhere it is up to the account that is named."""
+        address = await _address(settings)
+        return address if settings.database_url else EmbeddedServer(settings.home).url(user=SUPERUSER)
+
+    return PostgresAnalytics(settings.analytics_url, own)
 
 
 def no_such_thread(thread_id: str) -> NotFoundError:

@@ -7,37 +7,43 @@ import os
 import pydoc
 import shutil
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from graph import screen, view
 from graph.console import colours
-from memory.approvals import Approval, Approvals, Ballot, Judge
+from graph.deciding import decide
+from memory.approvals import Approval, Ballot
 from memory.errors import InterlockError
 from memory.people import Identity
 from memory.text import clean
 
+if TYPE_CHECKING:
+    from graph.app import App
+
 VIEW = "It is longer than this screen: [v]iew it page by page, "
 CHOICES = {
-    "pre_execution": "[a]pprove, [m]odify, [r]eject, [s]top the thread, or [l]eave it waiting? ",
+    "pre_execution": "[a]pprove, [m]odify, [r]eject, [s]top the thread, [e]scalate, or [l]eave it waiting? ",
     "unknown_outcome": "[d]one, re[t]ry, a[b]andon, or [l]eave it waiting? ",
 }
 WORDS = {
-    "v": "view", "a": "approve", "m": "modify", "r": "reject", "s": "stop", "l": "leave", "d": "done", "t": "retry", "b": "abandon",
+    "a": "approve", "m": "modify", "r": "reject", "s": "stop", "e": "escalate", "d": "done", "t": "retry", "b": "abandon",
+    "l": "leave", "v": "view",
 }  # fmt: skip
 HELP = """A letter or the whole word; nothing else decides.
   approve   it runs exactly as shown          modify   it runs with other arguments, which you are asked for
   reject    the agent is told why, goes on    stop     it does not run, and the thread ends
+  escalate  people of the next tier are asked instead
   leave     the question stays, for `interlock approve` or `reject` later, by anybody
   view      the whole question in a pager"""
 ALLOWED = {
-    "pre_execution": {"approve", "modify", "reject", "stop", "leave"},
+    "pre_execution": {"approve", "modify", "reject", "stop", "escalate", "leave"},
     "unknown_outcome": {"done", "retry", "abandon", "leave"},
 }
 
 
-async def ask(approvals: Approvals, thread_id: str, me: Identity, judge: Judge) -> bool:
-    """True if something was decided, so that the thread can go on."""
-    for approval in [one for one in await approvals.of_thread(thread_id) if one.status == "pending"]:
+async def ask(application: "App", thread_id: str, me: Identity, tier: int | None) -> bool:
+    """True if something was decided, so that the thread can go on. `tier` is the one that this person's token gives them."""
+    for approval in [one for one in await application.approvals.of_thread(thread_id) if one.status == "pending"]:
         text = screen.question(view.question(approval), width=shutil.get_terminal_size().columns)
         _say("\n" + screen.headed(text, on=colours(sys.stderr)) + "\n")
         while True:
@@ -45,8 +51,11 @@ async def ask(approvals: Approvals, thread_id: str, me: Identity, judge: Judge) 
             if ballot is None:
                 break
             try:
-                await approvals.decide(approval.approval_id, ballot, judge)
-                return True
+                decided = await decide(application, approval, ballot, tier=tier)
+                if decided.status != "pending":
+                    return True
+                _say(f"Your vote is recorded: {decided.have} of {decided.required}.")
+                break
             except InterlockError as error:
                 _say(screen.escape(error.message))
                 if error.exit_code == 5:
@@ -79,7 +88,7 @@ async def _ballot(approval: Approval, me: Identity, text: str) -> Ballot | None:
 async def _made(choice: str, approval: Approval, me: Identity) -> Ballot | None:
     seen = approval.version
     match choice:
-        case "approve" | "retry" | "abandon":
+        case "approve" | "retry" | "abandon" | "escalate":
             return Ballot(choice, me, "", {}, seen)
         case "done":
             text = await _line("What came out? ", keep=True)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from graph.answer import ProposedCall
+from graph.facts import Facts
 from graph.policy import Policy
 from graph.state import Call
 from memory.canonical import canonical, sha256
@@ -38,8 +39,13 @@ def approval_id(call: Call, *, tier: int | None = None) -> str:
     return hashlib.sha256(canonical(parts).encode()).hexdigest()[:32]
 
 
+def pre_approval_id(call_key: str, args_sha256: str, policy: str) -> str:
+    """Of the row that permits a pre-approved call: bound to the call, its arguments and schema, and the policy as it stands."""
+    return hashlib.sha256(canonical([call_key, args_sha256, policy, "pre_approved"]).encode()).hexdigest()[:32]
+
+
 def read_calls(
-    proposed: Sequence[ProposedCall], *, registry: Registry, policy: Policy, lineage_root: str, message_id: str, said: str
+    proposed: Sequence[ProposedCall], *, registry: Registry, policy: Policy, facts: Facts, lineage_root: str, message_id: str, said: str
 ) -> tuple[list[Call], list[Unusable]]:
     """In the order of the message. Every call gets an id of ours that is its own within the thread."""
     calls: list[Call] = []
@@ -52,15 +58,15 @@ def read_calls(
             unusable.append(Unusable(own_id, one.name, str(error)))
             continue
         key = call_key(lineage_root, message_id, position, tool.name, sha256(one.args))
-        verdict = policy.judge(tool)
+        verdict = policy.judge(tool, args, facts)
         if verdict.action == "forbid":
             unusable.append(Unusable(own_id, one.name, f"The policy forbids this (rule: {verdict.rule})."))
             continue
         call = Call(
             call_key=key, id=own_id, message_id=message_id, position=position, name=tool.name, args=args,
             args_sha256=args_hash(tool, args), proposed_args=args, schema_sha256=tool.schema_sha256, verdict=verdict.as_json(),
-            state="ready" if verdict.action == "run" else "waiting", approval_id=None, permit=None, kind="pre_execution", round=0, note="",
-            said=said, outcome=None,
+            state="ready" if verdict.action == "run" else "waiting", approval_id=None, permit=None, kind="pre_execution", round=0,
+            note=verdict.note, said=said, outcome=None,
         )  # fmt: skip
         if call["state"] == "waiting":
             call["approval_id"] = call["permit"] = approval_id(call)
@@ -80,7 +86,7 @@ def _usable(one: ProposedCall, registry: Registry) -> tuple[Tool, dict[str, Any]
 def _with_twins_noted(calls: list[Call]) -> list[Call]:
     twins = Counter(call["args_sha256"] for call in calls)
     return [
-        {**call, "note": f"The message holds {twins[call['args_sha256']]} identical calls; each is decided on its own."}
+        {**call, "note": f"The message holds {twins[call['args_sha256']]} identical calls; each is decided alone. {call['note']}".strip()}
         if twins[call["args_sha256"]] > 1
         else call
         for call in calls

@@ -43,7 +43,7 @@ async def examine(settings: Settings, tell: Tell) -> AsyncIterator[Finding]:
         "version": _version,
         "names": _names,
         "home": lambda: _home(settings),
-        "policy": _policy,
+        "policy": lambda: _policy(settings),
         "tools": lambda: _tools(settings),
         "deploy": lambda: _deploy(settings),
         "database": lambda: _database(settings),
@@ -95,7 +95,13 @@ async def _home(settings: Settings) -> Finding:
     return Finding("home", "ok", f"{home}, {free // 2**30} GiB free")
 
 
-async def _policy() -> Finding:
+async def _policy(settings: Settings) -> Finding:
+    if settings.policy:
+        from graph.app import load_registry
+        from graph.policy import load_policy
+
+        policy = load_policy(settings.policy, load_registry(settings).names)
+        return Finding("policy", "ok", f"{settings.policy}: {len(policy.rules)} rules, digest {policy.digest[:12]}")
     return Finding("policy", "ok", "none: every critical call is asked at tier 1 of anyone, and the record says by which source")
 
 

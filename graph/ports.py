@@ -4,6 +4,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from graph.deciding import Electorate
 from graph.model import Model
 from graph.policy import Policy
 from memory.approvals import Approvals
@@ -23,6 +24,7 @@ class Ports:
     ledger: Ledger
     model: Model
     registry: Registry
+    electorate: Electorate
     policy: Policy = field(default_factory=Policy)
     left: dict[str, int] = field(default_factory=dict)
     on_token: Callable[[str], None] | None = None

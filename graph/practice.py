@@ -72,7 +72,7 @@ def _deployment(found: dict[str, str]) -> Arguments:
 
 
 def _count(found: dict[str, str]) -> Arguments:
-    return {"query": f"SELECT count(*) FROM {found['table']}"}  # noqa: S608 - a name, by its pattern
+    return {"sql": f"SELECT count(*) FROM {found['table']}"}  # noqa: S608 - a name, by its pattern
 
 
 def _ticket(found: dict[str, str]) -> Arguments:
@@ -223,7 +223,7 @@ def _words(tool: str, arguments: Arguments) -> tuple[str, str]:
             what = f"{arguments.get('project_id')} {arguments.get('version')} to {where}"
             return f"deploy {what}", f"Deployed {what}"
         case "read_database":
-            return f"ask the database {arguments.get('query')!r}", f"The database answers {arguments.get('query')!r}"
+            return f"ask the database {arguments.get('sql')!r}", f"The database answers {arguments.get('sql')!r}"
         case "create_ticket":
             return f"open the ticket {arguments.get('title')!r}", f"Opened the ticket {arguments.get('title')!r}"
         case _:

@@ -13,7 +13,10 @@ DECISIONS = ["approve", "edit", "reject"]
 
 def question_of(call: Call, thread_id: str, *, secret: tuple[str, ...] = ()) -> NewApproval:
     verdict = call["verdict"]
-    rules = {name: verdict[name] for name in ("sources", "four_eyes", "on_expiry", "rule", "policy")}
+    rules = {name: verdict[name] for name in ("sources", "four_eyes", "deadline", "on_expiry", "rule", "policy")}
+    rules["reminder"] = verdict.get("reminder")  # an older checkpoint has none
+    if call["kind"] != "pre_execution":
+        rules["deadline"] = None  # what nobody knows does not become known by waiting
     if call["kind"] == "unknown_outcome":
         rules["attempt"] = call["round"]
     return NewApproval(
@@ -33,7 +36,7 @@ def question_of(call: Call, thread_id: str, *, secret: tuple[str, ...] = ()) -> 
         note=call["note"],
         said=call["said"],
         secret=secret,
-        deadline=verdict["deadline"] if call["kind"] == "pre_execution" else None,
+        deadline=rules["deadline"],
     )
 
 

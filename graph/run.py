@@ -14,6 +14,7 @@ from langgraph.types import Command, StateSnapshot
 
 from graph.approval import judge_with
 from graph.crash import reach
+from graph.deciding import OVER, expire
 from graph.holding import CancelRequested
 from graph.nodes.reject import ending
 from graph.ports import Ports
@@ -51,7 +52,7 @@ class Driver:
     async def advance(self, thread_id: str) -> Run:
         """Until the thread ends or waits for a person. Raises NotFoundError, BusyError, or how the run failed."""
         run = await self.ports.runs.get(thread_id) or await self._adopt(thread_id)
-        if run.status in {"completed", "rejected", "cancelled"} and not await self._unsettled(run):
+        if run.status in OVER and not await self._unsettled(run):
             return run
         reach("before_claim")
         owner = run.lease_owner
@@ -60,10 +61,11 @@ class Driver:
         reach("after_claim")
         async with self._held(lease):
             self.ports.left[thread_id] = self.step_limit
-            if run.status in {"completed", "rejected", "cancelled"}:
+            if run.status in OVER:
                 for call_key in await self._unsettled(run):
                     await self.ports.ledger.past(lease, call_key)
             else:
+                await expire(self.ports.approvals, self.ports.electorate, thread_id)
                 await self._drive(lease)
         return await self._run(thread_id)
 
@@ -202,7 +204,8 @@ class Driver:
         """Calls of an ended thread whose outcome nobody knew, and of which a person has said by now what became of them."""
         executions = await self.ports.ledger.of_thread(run.thread_id)
         unknown_still = {(one.call_key, one.attempts) for one in executions if one.status == "unknown"}
-        told = [one for one in await self.ports.approvals.of_thread(run.thread_id) if one.kind == "unknown_outcome" and one.decided_at]
+        asked = [one for one in await self.ports.approvals.of_thread(run.thread_id) if one.kind == "unknown_outcome"]
+        told = [one for one in asked if one.status in {"approved", "rejected"}]
         return [one.call_key for one in told if (one.call_key, one.rules["attempt"]) in unknown_still]
 
     async def _state(self, thread_id: str) -> StateSnapshot:
@@ -261,7 +264,7 @@ def _place(at: StateSnapshot) -> Any:
 
 
 def _refuse_if_changed(run: Run, at: StateSnapshot) -> None:
-    ended = at.values.get("status") in {"completed", "rejected", "cancelled"}
+    ended = at.values.get("status") in OVER
     if run.graph_version == GRAPH_VERSION and (at.next or ended):
         return
     raise RefusedError(

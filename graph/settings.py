@@ -5,6 +5,7 @@ The environment wins over the file. Reading settings imports nothing heavy, beca
 
 import difflib
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,6 +23,7 @@ KNOWN = frozenset(
         "INTERLOCK_DEPLOY_COMMAND",
         "INTERLOCK_DEPLOY_ENV",
         "INTERLOCK_EMBEDDINGS",
+        "INTERLOCK_GITHUB_REPO",
         "INTERLOCK_HOME",
         "INTERLOCK_LEASE_SECONDS",
         "INTERLOCK_MCP",
@@ -43,7 +45,9 @@ class Settings:
 
     home: Path
     database_url: str | None = None
+    analytics_url: str | None = None
     model: str | None = None
+    policy: Path | None = None
     openai_api_key: str | None = None
     openai_base_url: str | None = None
     tools: tuple[str, ...] = ()
@@ -70,7 +74,9 @@ def load_settings(environment: Mapping[str, str] | None = None) -> Settings:
     return Settings(
         home=Path(value.get("INTERLOCK_HOME") or platformdirs.user_data_dir("interlock", appauthor=False)).expanduser().absolute(),
         database_url=value.get("INTERLOCK_DATABASE_URL"),
+        analytics_url=value.get("INTERLOCK_ANALYTICS_URL"),
         model=value.get("INTERLOCK_MODEL"),
+        policy=Path(value["INTERLOCK_POLICY"]).expanduser() if "INTERLOCK_POLICY" in value else None,
         openai_api_key=value.get("OPENAI_API_KEY"),
         openai_base_url=value.get("OPENAI_BASE_URL"),
         tools=tuple(name.strip() for name in value.get("INTERLOCK_TOOLS", "").split(",") if name.strip()),
@@ -90,10 +96,21 @@ def _refuse_unknown(env: Mapping[str, str]) -> None:
 
 
 def _refuse_unread(env: Mapping[str, str]) -> None:
-    """A policy that is set and not followed would be worse than none."""
-    for name in ("INTERLOCK_POLICY", "INTERLOCK_MCP"):
+    """A setting that is made and not followed would be worse than none."""
+    for name in ("INTERLOCK_MCP",):
         if env.get(name, "").strip():
             raise UsageError(f"{name} is set, and this version does not read it yet.", remedy=f"Unset {name}.", code="not_yet")
+
+
+UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
+
+
+def seconds_of(text: str) -> float:
+    """Of `45s`, `30m`, `24h`, `2d`, `1h30m`; raises UsageError."""
+    pieces = re.findall(r"(\d+)([smhd])", text)
+    if not pieces or "".join(number + unit for number, unit in pieces) != text or not (total := sum(int(n) * UNITS[u] for n, u in pieces)):
+        raise UsageError(f"{text!r} is no duration.", remedy="Write 45s, 30m, 24h, 2d, or 1h30m.", code="usage")
+    return float(total)
 
 
 def _number(value: Mapping[str, str], name: str, *, default: float, least: float) -> float:

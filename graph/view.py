@@ -4,9 +4,10 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from memory.approvals import Approval
+from memory.approvals import Approval, masked
 from memory.audit import Event
 from memory.ledger import Execution
+from memory.operators import Operator
 from memory.runs import Run
 
 
@@ -34,7 +35,7 @@ def question(approval: Approval) -> dict[str, Any]:
         "thread_id": approval.thread_id,
         "kind": approval.kind,
         "tool": approval.tool,
-        "args": approval.args,
+        "args": masked(approval.args, approval.rules.get("secret", [])),
         "args_sha256": approval.args_sha256,
         "tier": approval.tier,
         "required": approval.required,
@@ -76,9 +77,19 @@ def line(run: Run) -> dict[str, Any]:
     }
 
 
-def event(one: Event) -> dict[str, Any]:
-    import json
+def operator(one: Operator) -> dict[str, Any]:
+    return {
+        "name": one.name,
+        "tier": one.tier,
+        "in_force": one.in_force,
+        "added_by": one.added_by,
+        "added_at": when(one.added_at),
+        "expires_at": when(one.expires_at),
+        "revoked_at": when(one.revoked_at),
+    }
 
+
+def event(one: Event) -> dict[str, Any]:
     return {
         "thread_id": one.thread_id,
         "seq": one.seq,
@@ -86,7 +97,7 @@ def event(one: Event) -> dict[str, Any]:
         "kind": one.kind,
         "actor": one.actor,
         "actor_source": one.actor_source,
-        "payload": json.loads(one.payload),
+        "payload": one.content,
         "prev_hash": one.prev_hash,
         "hash": one.hash,
     }

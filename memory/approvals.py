@@ -15,6 +15,7 @@ from memory.people import Identity
 Kind = Literal["pre_execution", "unknown_outcome", "compensation", "final_answer"]
 ApprovalStatus = Literal["pending", "approved", "rejected", "expired", "escalated", "cancelled"]
 VoteType = Literal["approve", "modify", "reject", "escalate", "done", "retry", "abandon", "cancel"]
+BallotType = VoteType | Literal["expire"]  # that a deadline has passed is judged like a vote, and is none
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,25 +88,38 @@ class Approval:
 
 
 @dataclass(frozen=True, slots=True)
-class Ruling:
-    """What a vote leads to. `modified` is (args, args_sha256) of a new version; `successor` a question that takes this one's place.
+class Revision:
+    """A new version of a question: other arguments, and the rules that hold for them, never looser than before."""
 
-    `refusal` is raised after the rest was written: a late vote is refused, and the question expires.
+    args: Mapping[str, Any]
+    args_sha256: str
+    tier: int
+    required: int
+    rules: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Ruling:
+    """What a ballot leads to. `successor` is a question that takes this one's place.
+
+    `refusal` is raised after the rest was written: a late vote is refused, and the question expires. `by` is on the record as who
+    brought it about, where that is not the voter; then the ballot is no vote.
     """
 
     status: ApprovalStatus
     outcome: Mapping[str, Any] | None = None
-    modified: tuple[Mapping[str, Any], str] | None = None
+    modified: Revision | None = None
     successor: NewApproval | None = None
     refusal: InterlockError | None = None
-    counts: bool = True
+    by: Identity | None = None
+    own_request: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Ballot:
     """One vote as it comes in. `detail` is kept with it: the new arguments, what follows a rejection, a text."""
 
-    type: VoteType
+    type: BallotType
     actor: Identity
     comment: str = ""
     detail: Mapping[str, Any] = field(default_factory=dict)
@@ -132,8 +146,14 @@ class Approvals(Protocol):
     async def decide(self, approval_id: str, ballot: Ballot, judge: Judge) -> Approval:
         """One transaction: compare-and-set, vote, record, wake-up. What the judge refuses is on the record as such, and raised."""
 
+    async def overdue(self, thread_id: str | None = None) -> Sequence[Approval]:
+        """Open ones whose deadline has passed by the database's clock."""
+
     async def refused(self, approval_id: str, ballot: Ballot, why: InterlockError) -> None:
         """Puts an attempt that changed nothing on the record."""
+
+    async def pre_approve(self, question: NewApproval) -> Approval:
+        """Writes a question that the policy has answered already, with its answer. Idempotent: one that exists stays as it is."""
 
 
 def masked(args: Mapping[str, Any], secret: Sequence[str]) -> dict[str, Any]:

@@ -16,7 +16,10 @@ ExecutionStatus = Literal["started", "succeeded", "failed", "unknown", "abandone
 
 @dataclass(frozen=True, slots=True)
 class Intent:
-    """`approval_id` is the stored approval that permits it; it must be given where `critical` is true."""
+    """`approval_id` is the stored approval that permits it; it must be given where `critical` is true.
+
+    `secret` names the arguments that must not stand on the record.
+    """
 
     call_key: str
     thread_id: str
@@ -27,6 +30,7 @@ class Intent:
     critical: bool
     approval_id: str | None
     idempotency_key: str
+    secret: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,6 +19,11 @@ class Identity:
         """Votes are counted by this; all unverified identities together are one voter."""
         return f"{self.source}:{self.name}" if self.source in VERIFIED else "unverified"
 
+    @property
+    def account(self) -> str:
+        """The part before the machine, where an account of a machine is meant."""
+        return self.name.partition("@")[0] if self.source == "os" else self.name
+
     def __str__(self) -> str:
         return f"{self.name} ({self.source})"
 

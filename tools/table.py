@@ -17,24 +17,27 @@ from langchain_core.tools import BaseTool
 from memory.errors import UsageError
 from tools.spec import Registry
 
-SHIPPED = ("tools.deploy:deploy_tools",)
+SHIPPED = ("tools.database:database_tools", "tools.deploy:deploy_tools", "tools.tickets:ticket_tools")
+GIVEN = ("environment", "analytics")  # what a function that returns tools may ask for, by the names of its parameters
 
 
-def load(extra: Sequence[str], environment: Mapping[str, str]) -> Registry:
+def load(extra: Sequence[str], environment: Mapping[str, str], **services: Any) -> Registry:
     """Entries are `module:ATTRIBUTE`, importable from the current folder or installed.
 
-    ATTRIBUTE is a tool, a list of tools, a Registry, or a function `(environment)` that returns a list of tools.
+    ATTRIBUTE is a tool, a list of tools, a Registry, or a function that returns a list of tools and asks for what is GIVEN by
+    name, `(environment)` for example. A service that nobody gives is None.
     Raises UsageError, in one line, for what cannot be found, imported or used.
     """
-    shipped = [_bases(importlib.import_module(entry.partition(":")[0]), entry, environment) for entry in SHIPPED]
-    named = [_bases(_module(entry), entry, environment) for entry in extra]
+    given = {**dict.fromkeys(GIVEN), **services, "environment": environment}
+    shipped = [_bases(importlib.import_module(entry.partition(":")[0]), entry, given) for entry in SHIPPED]
+    named = [_bases(_module(entry), entry, given) for entry in extra]
     return Registry(itertools.chain(*shipped, *named))
 
 
-def _bases(module: ModuleType, entry: str, environment: Mapping[str, str]) -> list[BaseTool]:
+def _bases(module: ModuleType, entry: str, given: Mapping[str, Any]) -> list[BaseTool]:
     found = _attribute(module, entry)
-    if _is_factory(found):
-        found = _guarded(lambda: found(environment), f"{entry!r} failed when it was called")
+    if asked := _asked(found, entry):
+        found = _guarded(lambda: found(**{name: given[name] for name in asked}), f"{entry!r} failed when it was called")
     return _as_list(found, entry)
 
 
@@ -54,11 +57,14 @@ def _as_list(found: Any, entry: str) -> list[BaseTool]:
 USABLE = "Name what @tool of tools.spec made of a function, a list of that, or a function (environment) that returns it."
 
 
-def _is_factory(found: Any) -> bool:
-    """Nothing else is called: a tool without its decorator would act."""
-    if not inspect.isfunction(found):
-        return False
-    return list(inspect.signature(found).parameters) == ["environment"]
+def _asked(found: Any, entry: str) -> list[str]:
+    """What a function that returns tools asks for. Nothing else is called: a tool without its decorator would act."""
+    names = list(inspect.signature(found).parameters) if inspect.isfunction(found) else []
+    if not set(names) & set(GIVEN):
+        return []
+    if unknown := [name for name in names if name not in GIVEN]:
+        raise _wrong(f"{entry!r} asks for {unknown[0]!r}", f"A function that returns tools can ask for {' and '.join(GIVEN)}.")
+    return names
 
 
 def _module(entry: str) -> ModuleType:

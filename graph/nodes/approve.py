@@ -9,8 +9,9 @@ from langgraph.types import interrupt
 from graph.answers import is_doorbell, read_answer
 from graph.approval import judge_with
 from graph.crash import reach
+from graph.facts import facts_of
 from graph.holding import driving
-from graph.judging import validator
+from graph.judging import judged_anew, validator
 from graph.ports import Node, Ports
 from graph.questions import payload, proposed_action, question_of
 from graph.routing import open_calls
@@ -41,12 +42,13 @@ async def _asked(ports: Ports, thread_id: str, state: State, waiting: list[Call]
     reach("gate_before_interrupt")
     answer = interrupt(payload(await _question(ports, call)))
     reach("gate_after_answer")
-    await _take(ports, call, shown, answer)
+    await _take(ports, thread_id, call, shown, answer)
     return await _news(ports, waiting)
 
 
 async def open_all(ports: Ports, thread_id: str, waiting: list[Call]) -> None:
-    questions = [question_of(call, thread_id, secret=ports.registry.secret_of(call)) for call in waiting]
+    judged = [await judged_anew(ports, thread_id, call) for call in waiting]
+    questions = [question_of(call, thread_id, secret=ports.registry.secret_of(call)) for call in judged]
     if questions:
         await ports.approvals.open(questions)
 
@@ -58,7 +60,7 @@ async def _question(ports: Ports, call: Call) -> Approval:
     return question
 
 
-async def _take(ports: Ports, call: Call, shown: dict[str, Any], answer: Any) -> None:
+async def _take(ports: Ports, thread_id: str, call: Call, shown: dict[str, Any], answer: Any) -> None:
     """An answer of an interface counts for the question that was shown, and goes the way of every decision."""
     if is_doorbell(answer):
         return
@@ -68,7 +70,9 @@ async def _take(ports: Ports, call: Call, shown: dict[str, Any], answer: Any) ->
     if call["kind"] == "unknown_outcome" and ballot.type == "reject":
         ballot = replace(ballot, type="abandon", detail={"text": ballot.comment})
     try:
-        await ports.approvals.decide(str(call["approval_id"]), ballot, judge_with(validator(ports.registry)))
+        facts = await facts_of(ports, thread_id, without=call["call_key"])
+        judge = judge_with(validator(ports.registry, ports.policy, facts), await ports.electorate.people())
+        await ports.approvals.decide(str(call["approval_id"]), ballot, judge)
     except (ConflictError, RefusedError):
         return  # it is on the record as a refused attempt; the question stands as it does
 
@@ -110,9 +114,10 @@ def taken_over(call: Call, question: Approval) -> Call:
         case "approved":
             return {**call, "state": "ready", "args": question.args, "args_sha256": question.args_sha256, "outcome": question.outcome}
         case "escalated":
-            successor = (question.outcome or {})["successor"]
+            successor, tier = question.outcome["successor"], question.outcome["tier"]  # type: ignore[index]  # an escalated one has both
             permit = successor if call["kind"] == "pre_execution" else call["permit"]
-            return {**call, "approval_id": successor, "permit": permit}
+            current = {"args": question.args, "args_sha256": question.args_sha256, "verdict": {**call["verdict"], "tier": tier}}
+            return {**call, **current, "approval_id": successor, "permit": permit}  # type: ignore[typeddict-item]
         case "rejected" if call["kind"] == "unknown_outcome":
             return {**call, "state": "ready", "outcome": question.outcome}  # abandoned: the ledger settles it
         case "rejected" | "expired" | "cancelled":

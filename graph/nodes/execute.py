@@ -2,19 +2,21 @@
 
 import asyncio
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any, TypedDict
 
 from langchain_core.messages import ToolMessage
 from langchain_core.runnables import RunnableConfig
 
-from graph.calls import approval_id, args_hash
+from graph.calls import approval_id, args_hash, pre_approval_id
 from graph.crash import reach
 from graph.holding import driving, stop_if_cancelled
+from graph.judging import Judgement, judge_anew
 from graph.nodes.approve import open_all, taken_over
 from graph.ports import Node, Ports
 from graph.questions import question_of, unknown
 from graph.state import Call, State
-from memory.approvals import masked
+from memory.approvals import Approval, masked
 from memory.canonical import canonical
 from memory.errors import InterlockError
 from memory.leases import Lease
@@ -24,6 +26,7 @@ from tools.calling import Failed, Outcome, Returned, Unknown, call, check
 from tools.spec import InvalidArguments, Tool
 
 CHECK_FAILED = "its check cannot tell"
+COPY = "This thread is a copy, and this call belongs to the other one. Nothing was run."
 
 
 class Work(TypedDict):
@@ -57,13 +60,19 @@ class _Performance:
     def __init__(self, ports: Ports, lease: Lease, one: Call) -> None:
         self.ports, self.lease, self.call = ports, lease, one
         self.tool = ports.registry.get(one["name"])
+        self.judged: Judgement  # once it is on its way
 
     async def result(self) -> dict[str, Any]:
+        self.judged = await judge_anew(self.ports, self.lease.thread_id, self.call)
         intent = self._intent()
         reach("before_intent")
         begun = await self.ports.ledger.begin(self.lease, intent) if intent else await self._past()
+        if begun.state == "refused" and not begun.execution and intent and await self._is_pre_approved(intent):
+            begun = await self.ports.ledger.begin(self.lease, intent)
         reach("after_intent")
         match begun.state:
+            case "refused" if begun.execution:
+                return self._message(_error(self.call, COPY))
             case "refused":
                 return await self._ask_again(begun.why)
             case "running" | "cancelled":
@@ -78,28 +87,49 @@ class _Performance:
                 raise AssertionError(begun)
 
     def _intent(self) -> Intent | None:
-        """None where the tool is gone, or the arguments do not fit it any more: then nothing can be begun."""
-        if self.tool is None:
+        """None where the tool is gone, the arguments do not fit it any more, or the policy forbids it: then nothing can be begun."""
+        verdict = self.judged.verdict
+        if self.tool is None or verdict.action == "forbid":
             return None
         try:
             valid = self.tool.validate(self.call["args"])
         except InvalidArguments:
             return None
-        critical = self.tool.facts.is_critical or self.call["verdict"].get("action") != "run"
+        critical = self.tool.facts.is_critical or verdict.action != "run" or verdict.pre_approved
+        digest = args_hash(self.tool, valid)
+        permit = pre_approval_id(self.call["call_key"], digest, verdict.policy) if verdict.action == "run" else self.call["permit"]
         return Intent(
             call_key=self.call["call_key"],
             thread_id=self.lease.thread_id,
             tool_call_id=self.call["id"],
             tool=self.tool.name,
             args=valid,
-            args_sha256=args_hash(self.tool, valid),
+            args_sha256=digest,
             critical=critical,
-            approval_id=self.call["permit"] if critical else None,
+            approval_id=permit if critical else None,
             idempotency_key=self.call["call_key"],
+            secret=self.ports.registry.secret_of(self.call),
         )
 
+    async def _is_pre_approved(self, intent: Intent) -> bool:
+        """By what the policy says now; the row that says so is ours. Not a call that people were asked about already."""
+        today = self.judged.today
+        if self.tool is None or intent.approval_id is None or self.judged.verdict.action != "run" or not today.pre_approved:
+            return False
+        known = await self.ports.approvals.of_thread(self.lease.thread_id)
+        if any(one.call_key == intent.call_key and not one.rules.get("pre_approved") for one in known):
+            return False
+        call: Call = {
+            **self.call, "approval_id": intent.approval_id, "args": dict(intent.args), "args_sha256": intent.args_sha256,
+            "schema_sha256": self.tool.schema_sha256, "kind": "pre_execution", "verdict": today.as_json(),
+        }  # fmt: skip
+        question = question_of(call, self.lease.thread_id, secret=self.tool.facts.secret)
+        rules = {**question.rules, "pre_approved": True, "review": today.review}
+        permit = await self.ports.approvals.pre_approve(replace(question, rules=rules, required=1, deadline=None))
+        return permit.thread_id == self.lease.thread_id
+
     async def _past(self) -> Begun:
-        """A tool that is gone or changed: what was begun before is still told; otherwise the model is."""
+        """A call that cannot run any more: what was begun before is still told; otherwise the model is told why."""
         return await self.ports.ledger.past(self.lease, self.call["call_key"]) or Begun("refused")
 
     async def _run(self, execution: Execution) -> dict[str, Any]:
@@ -135,7 +165,7 @@ class _Performance:
         """It was begun, and the process that began it is gone. What follows is declared by the tool, never guessed."""
         tool = self.tool
         if intent_args != execution.args_sha256 and execution.status == "started":
-            return await self._ask_people(execution, "it was begun, and the tool or its schema has changed since")
+            return await self._ask_people(execution, "it was begun, and the tool, its schema or the policy has changed since")
         if execution.status == "unknown" or tool is None:
             return await self._ask_people(execution, execution.error or "it was begun, and the tool is not there any more")
         if tool.facts.idempotent or tool.facts.transactional:
@@ -190,16 +220,26 @@ class _Performance:
             valid = self.tool.validate(self.call["args"])
         except InvalidArguments as error:
             return self._message(_error(self.call, f"The tool changed, and this call does not fit it any more: {error}"))
+        verdict = self.judged.verdict
+        if verdict.action == "forbid":
+            return self._message(_error(self.call, f"The policy forbids this (rule: {verdict.rule}). Nothing was run."))
         asked: Call = {
             **self.call, "args": valid, "args_sha256": args_hash(self.tool, valid), "schema_sha256": self.tool.schema_sha256,
-            "state": "waiting", "kind": "pre_execution", "round": 0, "note": f"Asked again: {why}.", "outcome": None,
+            "state": "waiting", "kind": "pre_execution", "round": 0, "note": f"Asked again: {why}. {verdict.note}".strip(), "outcome": None,
         }  # fmt: skip
-        asked["verdict"] = self.ports.policy.judge(self.tool).as_json()
-        asked["approval_id"] = asked["permit"] = approval_id(asked)
-        question = (await self.ports.approvals.open([question_of(asked, self.lease.thread_id, secret=self.tool.facts.secret)]))[0]
+        asked["verdict"] = {**verdict.as_json(), "action": "ask"}
+        question = await self._opened(asked)
+        while question.status == "approved" and question.overdue:  # that approval has had its time: a new round
+            asked["round"] += 1
+            question = await self._opened(asked)
         if question.thread_id != self.lease.thread_id:
-            return self._message(_error(self.call, "This thread is a copy, and this call belongs to the other one. Nothing was run."))
+            return self._message(_error(self.call, COPY))
         return {"tool_calls": [taken_over(asked, question)]}
+
+    async def _opened(self, asked: Call) -> Approval:
+        asked["approval_id"] = asked["permit"] = approval_id(asked)
+        secret = self.ports.registry.secret_of(asked)
+        return (await self.ports.approvals.open([question_of(asked, self.lease.thread_id, secret=secret)]))[0]
 
     def _existing(self) -> Tool:
         if self.tool is None:

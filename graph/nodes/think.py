@@ -9,6 +9,7 @@ from langchain_core.runnables import RunnableConfig
 from graph.answer import Answer
 from graph.calls import Unusable, read_calls
 from graph.crash import reach
+from graph.facts import Facts, facts_of
 from graph.holding import stop_if_cancelled
 from graph.ports import Node, Ports
 from graph.questions import proposed_action
@@ -34,16 +35,17 @@ def make_think(ports: Ports) -> Node:
         reach("think_before_model")
         answer = await ports.model.answer([SystemMessage(SYSTEM), *transcript(messages)], on_token=ports.on_token)
         reach("think_after_model")
-        return _proposal(ports, thread_id, answer)
+        return _proposal(ports, answer, await facts_of(ports, thread_id))
 
     return agent_think
 
 
-def _proposal(ports: Ports, thread_id: str, answer: Answer) -> dict[str, Any]:
+def _proposal(ports: Ports, answer: Answer, facts: Facts) -> dict[str, Any]:
     message_id = str(uuid.uuid4())
     calls, unusable = read_calls(
-        answer.calls, registry=ports.registry, policy=ports.policy, lineage_root=thread_id, message_id=message_id, said=answer.text
-    )
+        answer.calls, registry=ports.registry, policy=ports.policy, facts=facts, lineage_root=facts.thread, message_id=message_id,
+        said=answer.text,
+    )  # fmt: skip
     if not answer.calls:
         if not answer.text.strip():
             raise RunFailedError("The model gave an empty answer.", remedy="Resume the thread to ask again.", code="empty_answer")

@@ -5,7 +5,7 @@ from typing import Any
 
 from psycopg.types.json import Json
 
-from memory.approvals import Approval, Ballot, Judge, NewApproval, Ruling, Vote, masked
+from memory.approvals import Approval, Ballot, Judge, NewApproval, Revision, Ruling, Vote, masked
 from memory.errors import InterlockError, NotFoundError
 from memory.people import Identity
 from memory.postgres.audit import append
@@ -20,6 +20,7 @@ SELECT a.*, r.requester, r.requester_source, r.starter, r.starter_source,
 FROM interlock.approval a JOIN interlock.run r USING (thread_id)
 """
 AGENT = Identity("agent", "process")
+POLICY = Identity("policy", "policy")
 
 
 class PostgresApprovals:
@@ -95,29 +96,51 @@ class PostgresApprovals:
             await self._write(db, approval, ballot, ruling)
         return ruling
 
+    async def overdue(self, thread_id: str | None = None) -> Sequence[Approval]:
+        return await self._read(
+            "WHERE a.status = 'pending' AND a.expires_at <= clock_timestamp() AND (%(thread)s::text IS NULL OR a.thread_id = %(thread)s)",
+            {"thread": thread_id},
+        )
+
     async def _write(self, db: Connection, approval: Approval, ballot: Ballot, ruling: Ruling) -> None:
+        new = ruling.modified or Revision(approval.args, approval.args_sha256, approval.tier, approval.required, approval.rules)
         version = approval.version + (1 if ruling.modified else 0)
-        if not ruling.refusal:
+        if ruling.by is None:
             await db.execute(INSERT_VOTE, {
                 "approval_id": approval.approval_id, "version": version, "voter": ballot.actor.voter, "actor": ballot.actor.name,
                 "actor_source": ballot.actor.source, "type": ballot.type, "comment": ballot.comment, "detail": Json(ballot.detail),
             })  # fmt: skip
-        args, digest = ruling.modified or (approval.args, approval.args_sha256)
-        secret = approval.rules.get("secret", [])
-        detail = {name: masked(value, secret) if name == "args" else value for name, value in ballot.detail.items()}
         await db.execute(UPDATE, {
-            "approval_id": approval.approval_id, "version": version, "status": ruling.status, "args": Json(args),
-            "args_sha256": digest, "outcome": ruling.outcome and Json(ruling.outcome),
+            "approval_id": approval.approval_id, "version": version, "status": ruling.status, "args": Json(new.args),
+            "args_sha256": new.args_sha256, "tier": new.tier, "required": new.required, "rules": Json({**approval.rules, **new.rules}),
+            "outcome": ruling.outcome and Json(ruling.outcome),
         })  # fmt: skip
         if ruling.status != "pending":
             await db.execute("UPDATE interlock.run SET wake_seq = wake_seq + 1 WHERE thread_id = %s", (approval.thread_id,))
+        await append(
+            db, approval.thread_id, _kind_of(ruling), ruling.by or ballot.actor, _on_the_record(approval, ballot, ruling, new, version)
+        )
         if ruling.successor:
             await insert(db, ruling.successor)
-        await append(db, approval.thread_id, _kind_of(ruling), ballot.actor, {
-            "approval_id": approval.approval_id, "args_sha256": digest, "comment": ballot.comment, "detail": detail,
-            "modified_args": masked(args, secret) if ruling.modified else None, "status": ruling.status, "type": ballot.type,
-            "version": version,
-        })  # fmt: skip
+
+    async def pre_approve(self, question: NewApproval) -> Approval:
+        comment = f"pre-approved by the rule {question.rules['rule']!r}"
+        outcome = {"by": POLICY.name, "comment": comment, "source": POLICY.source, "type": "approve"}
+        async with self._database.transaction() as db:
+            if await insert(db, question):
+                await db.execute(PRE_APPROVE, {"approval_id": question.approval_id, "outcome": Json(outcome)})
+                await db.execute(INSERT_VOTE, {
+                    "approval_id": question.approval_id, "version": 1, "voter": "policy", "actor": POLICY.name,
+                    "actor_source": POLICY.source, "type": "approve", "comment": comment, "detail": Json({}),
+                })  # fmt: skip
+                await append(db, question.thread_id, "approval_decided", POLICY, {
+                    "approval_id": question.approval_id, "args_sha256": question.args_sha256, "status": "approved",
+                    "tier": question.tier, "version": 1, "comment": comment, "detail": {}, "type": "approve", "own_request": False,
+                    "modified_args": None,
+                })  # fmt: skip
+        approved = await self.get(question.approval_id)
+        assert approved is not None  # noqa: S101 - approvals are never deleted
+        return approved
 
     async def _read(self, where: str, values: Any, *, tail: str = "") -> list[Approval]:
         query = f"{SELECT} {where} ORDER BY a.requested_at, a.approval_id {tail}"
@@ -126,8 +149,8 @@ class PostgresApprovals:
         return [_approval(row) for row in rows]
 
 
-async def insert(db: Connection, new: NewApproval) -> None:
-    """Puts a question and its place on the record; nothing happens if it is there already."""
+async def insert(db: Connection, new: NewApproval) -> bool:
+    """Puts a question and its place on the record. False if it is there already; then nothing happens."""
     done = await db.execute(INSERT, {
         "approval_id": new.approval_id, "thread_id": new.thread_id, "call_key": new.call_key, "tool_call_id": new.tool_call_id,
         "kind": new.kind, "tool": new.tool, "args": Json(new.args), "args_sha256": new.args_sha256,
@@ -140,6 +163,21 @@ async def insert(db: Connection, new: NewApproval) -> None:
             "call_key": new.call_key, "kind": new.kind, "note": new.note, "required": new.required, "rules": dict(new.rules),
             "said": new.said, "tier": new.tier, "tool": new.tool,
         })  # fmt: skip
+    return bool(done.rowcount)
+
+
+def _on_the_record(approval: Approval, ballot: Ballot, ruling: Ruling, new: Revision, version: int) -> dict[str, Any]:
+    secret = approval.rules.get("secret", [])
+    detail = {name: masked(value, secret) if name == "args" else value for name, value in ballot.detail.items()}
+    told: dict[str, Any] = {
+        "approval_id": approval.approval_id, "args_sha256": new.args_sha256, "status": ruling.status, "tier": new.tier, "version": version,
+    }  # fmt: skip
+    if ruling.by is None:
+        told |= {"comment": ballot.comment, "detail": detail, "type": ballot.type, "own_request": ruling.own_request}
+        told["modified_args"] = masked(new.args, secret) if ruling.modified else None
+    if ruling.successor:
+        told["successor"] = ruling.successor.approval_id
+    return told
 
 
 def _kind_of(ruling: Ruling) -> str:
@@ -189,9 +227,14 @@ ON CONFLICT (approval_id, version, voter) DO UPDATE
 SET actor = EXCLUDED.actor, actor_source = EXCLUDED.actor_source, type = EXCLUDED.type, comment = EXCLUDED.comment,
     detail = EXCLUDED.detail, at = clock_timestamp()
 """
+PRE_APPROVE = """
+UPDATE interlock.approval SET status = 'approved', outcome = %(outcome)s, decided_at = clock_timestamp()
+WHERE approval_id = %(approval_id)s
+"""
 UPDATE = """
 UPDATE interlock.approval
-SET status = %(status)s, version = %(version)s, args = %(args)s, args_sha256 = %(args_sha256)s, outcome = %(outcome)s,
+SET status = %(status)s, version = %(version)s, args = %(args)s, args_sha256 = %(args_sha256)s, tier = %(tier)s,
+    required = %(required)s, rules = %(rules)s, outcome = %(outcome)s,
     decided_at = CASE WHEN %(status)s = 'pending' THEN NULL ELSE clock_timestamp() END
 WHERE approval_id = %(approval_id)s
 """

@@ -1,12 +1,15 @@
 """The record in PostgreSQL. The chain itself is made by a trigger (migration 0001); here events are appended and read."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
 from typing import Any
 
-from memory.audit import Event, Head
+from memory.audit import Event, Head, Snapshot
 from memory.canonical import canonical
 from memory.people import Identity
 from memory.postgres.database import Connection, Database
+
+AT_ONCE = 1000  # events that are fetched together
 
 
 async def append(db: Connection, thread_id: str, kind: str, actor: Identity, payload: Mapping[str, Any]) -> None:
@@ -32,21 +35,44 @@ class PostgresAudit:
 
     async def heads(self, thread_id: str | None = None) -> Sequence[Head]:
         async with self._database.connection() as db:
-            rows = await (await db.execute(HEADS, {"thread_id": thread_id})).fetchall()
-        return [Head(**row) for row in rows]
+            return await _heads(db, thread_id)
+
+    @asynccontextmanager
+    async def snapshot(self, thread_id: str | None = None) -> AsyncIterator[Snapshot]:
+        async with self._database.transaction() as db:
+            await db.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
+            row = await (await db.execute("SELECT clock_timestamp() AS at")).fetchone()
+            if row is None:
+                raise AssertionError("there is always a time")
+            yield Snapshot(row["at"], await _heads(db, thread_id), _stream(db, thread_id))
 
 
-# A time that Python cannot hold was never ours: it is read as one that it can, and the hash tells that it was changed.
+async def _heads(db: Connection, thread_id: str | None) -> Sequence[Head]:
+    return [Head(**row) for row in await (await db.execute(HEADS, {"thread_id": thread_id})).fetchall()]
+
+
+async def _stream(db: Connection, thread_id: str | None) -> AsyncIterator[Event]:
+    async with db.cursor(name="interlock_audit") as cursor:
+        cursor.itersize = AT_ONCE
+        await cursor.execute(EVENTS, {"thread_id": thread_id})
+        async for row in cursor:
+            yield Event(**row)
+
+
+# A value that Python cannot hold was never ours: it is read as one that it can, and the hash tells that it was changed.
 EVENTS = """
-SELECT thread_id, seq, least(greatest(at, '0001-01-02 UTC'), '9999-12-30 UTC') AS at, kind, actor, actor_source,
-    payload::text AS payload, prev_hash, hash
+SELECT coalesce(thread_id, '') AS thread_id, coalesce(seq, 0) AS seq,
+    coalesce(least(greatest(at, '0001-01-02 UTC'), '9999-12-30 UTC'), '0001-01-02 UTC') AS at,
+    coalesce(kind, '') AS kind, coalesce(actor, '') AS actor, coalesce(actor_source, '') AS actor_source,
+    coalesce(payload::text, 'null') AS payload, coalesce(prev_hash, '?') AS prev_hash, coalesce(hash, '') AS hash
 FROM interlock.audit_event WHERE %(thread_id)s::text IS NULL OR thread_id = %(thread_id)s
-ORDER BY thread_id COLLATE "C", seq
+ORDER BY audit_event.thread_id COLLATE "C", audit_event.seq
 """
 HEADS = """
 SELECT thread_id, coalesce(h.seq, 0) AS seq, coalesce(h.hash, '') AS hash, coalesce(h.seal, '') AS seal
 FROM (SELECT thread_id FROM interlock.run UNION SELECT thread_id FROM interlock.audit_head
       UNION SELECT thread_id FROM interlock.audit_event) t
 LEFT JOIN interlock.audit_head h USING (thread_id)
-WHERE %(thread_id)s::text IS NULL OR thread_id = %(thread_id)s
+WHERE thread_id IS NOT NULL AND (%(thread_id)s::text IS NULL OR thread_id = %(thread_id)s)
+ORDER BY thread_id COLLATE "C"
 """

@@ -229,7 +229,8 @@ class EmbeddedServer:
     def _write_access(self) -> None:
         people = sorted({"root", _name_of(_owner(self.folder))})
         lines = "".join(f'{NAME} "{person}" {role}\n' for person in people for role in (NAME, SUPERUSER))
-        for file, text in {"access": f"local all {NAME},{SUPERUSER} peer map={NAME}\n", "people": lines}.items():
+        access = f"local all {NAME},{SUPERUSER} peer map={NAME}\nlocal all all scram-sha-256\n"
+        for file, text in {"access": access, "people": lines}.items():
             (self.folder / file).write_text(text)
             (self.folder / file).chmod(0o644)
 

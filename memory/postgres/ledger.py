@@ -1,10 +1,11 @@
 """The ledger in PostgreSQL: the gate, the fence and the intent are one transaction; the outcome is another."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from psycopg.types.json import Json
 
-from memory.approvals import NewApproval
+from memory.approvals import NewApproval, masked
 from memory.leases import Lease, LeaseLostError
 from memory.ledger import Begun, Effect, Execution, Intent, Result
 from memory.people import Identity
@@ -48,6 +49,8 @@ class PostgresLedger:
             return None
         epoch = row.pop("lease_epoch")
         execution = Execution(**row)
+        if execution.thread_id != lease.thread_id and execution.status in {"started", "unknown"}:
+            return Begun("refused", execution, "it was begun on another thread")
         match execution.status:
             case "succeeded" | "failed" | "abandoned":
                 return Begun("done", execution)
@@ -112,7 +115,7 @@ class PostgresLedger:
         })).fetchone()  # fmt: skip
         assert row is not None  # noqa: S101 - the row of the run is locked, so nobody else inserts it
         execution = Execution(**row)
-        await _started(db, lease, execution, "")
+        await _started(db, lease, execution, "", args=masked(intent.args, intent.secret))
         return Begun("go", execution)
 
     async def _settled(self, db: Connection, lease: Lease, execution: Execution, *, digest: str | None) -> Begun:
@@ -156,14 +159,17 @@ async def _not_permitted(db: Connection, intent: Intent) -> str | None:
         return "no stored approval permits this call"
     if row["status"] != "approved":
         return f"its approval is {row['status']}, not approved"
+    if row["overdue"]:
+        return "it was approved in time, and its deadline passed before it was begun"
     if row["args_sha256"] != intent.args_sha256:
         return "what was approved is not what would run: the arguments or the tool's schema differ"
     return None
 
 
-async def _started(db: Connection, lease: Lease, execution: Execution, why: str) -> None:
+async def _started(db: Connection, lease: Lease, execution: Execution, why: str, *, args: Mapping[str, Any] | None = None) -> None:
+    """A further attempt runs with the arguments of the first, which are on the record there."""
     await append(db, execution.thread_id, "execution_started", Identity(lease.owner, "process"), {
-        "approval_id": execution.approval_id, "args_sha256": execution.args_sha256, "attempt": execution.attempts,
+        "approval_id": execution.approval_id, "args": args, "args_sha256": execution.args_sha256, "attempt": execution.attempts,
         "call_key": execution.call_key, "epoch": lease.epoch, "tool": execution.tool, "why": why,
     })  # fmt: skip
 
@@ -188,7 +194,10 @@ async def _late(db: Connection, execution: Execution, text: str) -> None:
     })  # fmt: skip
 
 
-PERMIT = "SELECT call_key, thread_id, kind, status, args_sha256 FROM interlock.approval WHERE approval_id = %s FOR SHARE"
+PERMIT = """
+SELECT call_key, thread_id, kind, status, args_sha256, coalesce(expires_at <= clock_timestamp(), false) AS overdue
+FROM interlock.approval WHERE approval_id = %s FOR SHARE
+"""
 INSERT = f"""
 INSERT INTO interlock.execution (
     call_key, thread_id, tool_call_id, tool, args, args_sha256, critical, approval_id, idempotency_key, status, lease_epoch)

@@ -1,7 +1,7 @@
-"""The official saver of LangGraph with one statement changed: a checkpoint is stored only under a current lease.
+"""The official saver of LangGraph with one statement changed: a checkpoint is stored only under a current lease, and replaces older ones.
 
-See migration 0005: lease, head and the record of the transition are checked and written inside that statement, so a checkpoint
-costs no commit more than the official saver's.
+See migrations 0005 and 0009: lease, head and the record of the transition are checked and written inside that statement, and what the
+checkpoint supersedes is dropped there, so it costs no commit more than the official saver's.
 """
 
 from collections.abc import AsyncIterator, Iterator
@@ -27,7 +27,8 @@ class GuardedSaver(AsyncPostgresSaver):
     UPSERT_CHECKPOINTS_SQL = """
     INSERT INTO checkpoints (thread_id, checkpoint_ns, checkpoint_id, parent_checkpoint_id, checkpoint, metadata)
     SELECT * FROM (VALUES (%s::text, %s::text, %s::text, %s::text, %s::jsonb, %s::jsonb)) AS v (t, ns, id, parent, c, m)
-    WHERE interlock.guard_checkpoint(v.t, v.ns, v.id, v.parent, v.c, v.m)
+    WHERE CASE WHEN interlock.guard_checkpoint(v.t, v.ns, v.id, v.parent, v.c, v.m)
+               THEN interlock.drop_superseded(v.t, v.ns, v.id, v.parent, v.c, v.m) END
     ON CONFLICT (thread_id, checkpoint_ns, checkpoint_id)
     DO UPDATE SET checkpoint = EXCLUDED.checkpoint, metadata = EXCLUDED.metadata
     """

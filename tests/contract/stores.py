@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from graph.approval import judge_with
-from memory.approvals import Approval, Approvals, Ballot, NewApproval
+from memory.approvals import Approval, Approvals, Ballot, NewApproval, Revision
 from memory.audit import Audit, faults_of
 from memory.leases import Lease
 from memory.ledger import Intent, Ledger
@@ -46,8 +46,8 @@ class Stores:
     async def decide(
         self, kind: Any, by: Identity = ALICE, *, approval_id: str = "a" * 32, seen: int | None = None, **detail: Any
     ) -> Approval:
-        def validate(_: Approval, args: dict[str, Any]) -> tuple[dict[str, Any], str]:
-            return args, f"hash of {args}"
+        def validate(question: Approval, args: dict[str, Any]) -> Revision:
+            return Revision(args, f"hash of {args}", question.tier, question.required, question.rules)
 
         return await self.approvals.decide(approval_id, Ballot(kind, by, "", detail, seen), judge_with(validate))
 

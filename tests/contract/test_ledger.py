@@ -217,6 +217,34 @@ async def test_to_give_up_twice_asks_once(stores: Stores) -> None:
     assert (await stores.kinds()).count("execution_unknown") == 1 and len(await stores.approvals.pending()) == 1
 
 
+async def _given_up_by_a_person(stores: Stores, lease: Lease, execution: Execution) -> None:
+    asks = stores.question(approval_id="u" * 32, kind="unknown_outcome", rules={**stores.question().rules, "attempt": 1})
+    await stores.ledger.give_up(execution, why="no answer", question=asks)
+    await stores.decide("abandon", approval_id="u" * 32)
+    await stores.ledger.past(lease, "key")
+
+
+MEANWHILE: dict[str, Callable[[Stores, Lease, Execution], Awaitable[Any]]] = {
+    "succeeded": lambda s, _, execution: s.ledger.finish(execution, DONE),
+    "failed": lambda s, _, execution: s.ledger.finish(execution, Result("failed", "no money")),
+    "started": lambda s, lease, execution: s.ledger.again(lease, execution, why="safe to repeat"),
+    "abandoned": _given_up_by_a_person,
+}
+
+
+@pytest.mark.parametrize("status", MEANWHILE)
+async def test_to_give_up_what_was_settled_meanwhile_asks_nobody(stores: Stores, status: str) -> None:
+    lease = await stores.permitted()
+    execution = await begun(stores, lease)
+    await MEANWHILE[status](stores, lease, execution)
+    before = (await only(stores), await stores.kinds())
+    assert before[0].status == status
+    asks = stores.question(approval_id="v" * 32, kind="unknown_outcome")
+    await stores.ledger.give_up(execution, why="no answer", question=asks)
+    assert await stores.approvals.pending() == [] and await stores.approvals.get("v" * 32) is None
+    assert (await only(stores), await stores.kinds()) == before
+
+
 async def test_an_answer_of_one_attempt_does_not_settle_the_next(stores: Stores) -> None:
     lease = await stores.permitted()
     first = await begun(stores, lease)

@@ -19,7 +19,7 @@ def deploy(project, version, environment=None):
 
 
 def query(table):
-    return ("read_database", {"query": f"SELECT count(*) FROM {table}"})
+    return ("read_database", {"sql": f"SELECT count(*) FROM {table}"})
 
 
 def ticket(text):

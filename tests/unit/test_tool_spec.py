@@ -525,7 +525,7 @@ BOTH, NOTHING, MIXED, REGISTRY = [one, two], 5, [one, undecorated], Registry([tw
 def test_tools_of_the_user(folder: Path, attribute: str, environment: dict[str, str], names: set[str]) -> None:
     (folder / "my_tools.py").write_text(MINE)
     registry = table.load([f"my_tools:{attribute}"], environment)
-    assert set(registry.names) == {"deploy_code"} | names
+    assert set(registry.names) == {"create_ticket", "deploy_code", "read_database"} | names
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,75 @@
+"""Deciding: one way for the command line, the terminal, the gate and notebooks. It loads tools and graph only where it must."""
+
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from graph.approval import DEADLINE, People, judge_with
+from graph.facts import Facts, facts_of
+from graph.policy import Policy
+from memory.approvals import Approval, Approvals, Ballot, Judge, Revision
+from memory.errors import ConflictError, RefusedError
+from memory.operators import Operators
+
+if TYPE_CHECKING:
+    from graph.app import App
+
+OVER = {"completed", "rejected", "cancelled"}
+
+
+@dataclass(frozen=True)
+class Electorate:
+    """Who may decide: what the policy file lists, and the operators that have a token."""
+
+    policy: Policy
+    operators: Operators
+
+    async def people(self, tier: int | None = None) -> People:
+        """`tier` is the voter's own, where they have one."""
+        highest = max(self.policy.highest_tier, await self.operators.highest_tier())
+        return People(tier, highest, self.policy.eligible)
+
+
+async def decide(application: "App", question: Approval, ballot: Ballot, *, tier: int | None = None, here: bool = True) -> Approval:
+    """`tier` is the voter's own; `here`: the thread is driven on by this process, which must know the tool then."""
+    if question.status == "pending":
+        await _refuse_what_cannot_run(application, question, ballot, here)
+    people = await application.electorate.people(tier)
+    facts = await facts_of(application, question.thread_id, without=question.call_key) if ballot.type == "modify" else None
+    return await application.approvals.decide(question.approval_id, ballot, _judge(application, people, facts))
+
+
+async def _refuse_what_cannot_run(application: "App", question: Approval, ballot: Ballot, here: bool) -> None:
+    """Before the decision: afterwards, the agent could only be told that it did not run."""
+    if here and ballot.type in {"approve", "modify", "retry"} and application.registry.get(question.tool) is None:
+        raise RefusedError(
+            f"The tool {question.tool!r} is not known here, so the call could not run; nothing was decided.",
+            remedy="Set INTERLOCK_TOOLS as where the thread was started, in that folder, or use --detach and resume it there.",
+            code="no_such_tool",
+        )
+    run = await application.runs.get(question.thread_id)
+    if ballot.type == "retry" and run and run.status in OVER:
+        raise RefusedError(f"Thread {question.thread_id!r} is {run.status}; nothing runs on it any more.", code="ended")
+
+
+def _judge(application: "App", people: People, facts: Facts | None) -> Judge:
+    """The tools are loaded only if a modification has to be checked."""
+
+    def validate(question: Approval, args: dict[str, Any]) -> Revision:
+        from graph.judging import validator
+
+        return validator(application.registry, application.policy, facts)(question, args)
+
+    return judge_with(validate, people)
+
+
+async def expire(approvals: Approvals, electorate: Electorate, thread_id: str | None = None) -> int:
+    """Closes or escalates what nobody decided in time; of one thread, or of all. Returns how many."""
+    late = await approvals.overdue(thread_id)
+    people = await electorate.people() if late else None
+    for question in late:
+        with suppress(ConflictError):  # somebody else has done it
+            await approvals.decide(question.approval_id, Ballot("expire", DEADLINE), judge_with(people=people))
+    return len(late)
+
+

@@ -1,0 +1,128 @@
+"""A role that owns nothing runs the application with what `interlock db grants` prints, and cannot change the record."""
+
+import os
+import re
+import secrets
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import psycopg
+import pytest
+from bench.openai_server import call, say
+from bench.postgres import PostgresBench
+
+from memory.postgres import grants
+from memory.postgres.embedded import NAME, SUPERUSER
+
+POSTGRES = Path(grants.__file__).parent
+PAY = {"to": "bob", "amount": 5}
+PASSWORDS = "local all all scram-sha-256\n"
+ODD = 'odd "Ünit"; --'
+REFUSED = (
+    "UPDATE interlock.audit_event SET kind = 'x'", "DELETE FROM interlock.audit_event", "TRUNCATE interlock.audit_event",
+    "ALTER TABLE interlock.audit_event DISABLE TRIGGER ALL", "UPDATE interlock.audit_head SET seq = 1", "DELETE FROM interlock.audit_head",
+    "INSERT INTO interlock.audit_head VALUES ('x', 1, '', '')", "DELETE FROM interlock.decision", "DELETE FROM interlock.approval",
+    "DELETE FROM interlock.execution", "INSERT INTO interlock._yoyo_migration DEFAULT VALUES", "CREATE TABLE interlock.x ()",
+    "CREATE TABLE public.x ()", "SET session_replication_role = replica", "DROP FUNCTION interlock.audit_chain CASCADE",
+)  # fmt: skip
+
+
+@pytest.fixture(params=["plain", ODD])
+def role(request: pytest.FixtureRequest, agent: Any, postgres_server: PostgresBench) -> Iterator[str]:
+    """A role that may log in and nothing else; the server is shared, so its name is this test's own."""
+    let_passwords_in(postgres_server)
+    name = f"{request.param} {secrets.token_hex(4)}"
+    quoted = psycopg.sql.Identifier(name)
+    with agent.superuser() as database:
+        database.execute(psycopg.sql.SQL("CREATE ROLE {} LOGIN PASSWORD 'secret'").format(quoted))
+    yield name
+    agent.cli.environment["INTERLOCK_DATABASE_URL"] = agent.url
+    with agent.superuser() as database:
+        database.execute(psycopg.sql.SQL("DROP OWNED BY {}; DROP ROLE {}").format(quoted, quoted))
+
+
+def test_the_whole_way_with_that_role(agent: Any, role: str) -> None:
+    assert agent.cli("show", "t", "--json", environment=as_role(agent, role)).expect(7).json["error"]["code"] == "schema_forbidden"
+    printed = agent("db", "grants", "--role", role, expect=0)["sql"]
+    assert printed == agent.cli("db", "grants", "--role", role).expect(0).stdout.removesuffix("\n")
+    with psycopg.connect(agent.url, autocommit=True) as owner:
+        for _ in range(2):  # it may be run again
+            owner.execute(printed)
+    agent.cli.environment.update(as_role(agent, role))
+
+    agent.start(call("note_add", {"text": "first"}), call("transfer", PAY), call("transfer", PAY), say("Paid."))
+    agent.cli("approve", "t", environment=agent.world.environment(crash="after")).expect(-9)
+    asked = agent("resume", "t", expect=3)["pending"][0]
+    assert asked["kind"] == "unknown_outcome"
+    assert agent("resolve", "t", "--done", "payment 17", expect=3)["pending"][0]["kind"] == "pre_execution"
+    assert agent("modify", "t", "--set", "amount=3", expect=0)["status"] == "completed"
+    agent.model.play(call("transfer", PAY))
+    agent("start", "again", "--thread", "u", expect=3)
+    agent("cancel", "u", "--comment", "no", expect=0)
+    assert agent("audit", "--verify", expect=0)["verified"] is True
+    assert agent("replay", "t", expect=0)["verified"] is True
+    assert agent.world.lines("transfer") == ["5 to bob", "3 to bob"]
+    for command in (("inbox",), ("runs",), ("db", "status"), ("db", "migrate")):
+        agent(*command, expect=0)
+
+    with psycopg.connect(as_role(agent, role)["INTERLOCK_DATABASE_URL"], autocommit=True) as database:
+        for statement in REFUSED:
+            with pytest.raises((psycopg.errors.InsufficientPrivilege, psycopg.errors.SyntaxError)) as refused:
+                database.execute(statement)
+            assert isinstance(refused.value, psycopg.errors.InsufficientPrivilege), statement
+
+
+def let_passwords_in(bench: PostgresBench) -> None:
+    """The session's server, as one that accepts the passwords of roles that have one."""
+    access = bench.server.folder / "access"
+    if PASSWORDS in access.read_text():
+        return
+    new = access.with_name(f"access.grants.{os.getpid()}")
+    new.write_text(access.read_text() + PASSWORDS)
+    new.chmod(0o644)
+    new.replace(access)
+    with bench.admin() as database:
+        database.execute("SELECT pg_reload_conf()")
+    for _ in range(200):
+        try:
+            psycopg.connect(bench.server.url(user="nobody_at_all")).close()
+        except psycopg.OperationalError as error:
+            if "pg_hba" not in str(error):
+                return
+        time.sleep(0.02)
+
+
+def as_role(agent: Any, role: str) -> dict[str, str]:
+    """A DSN in words, because a name may hold anything."""
+    with agent.superuser() as database:
+        host, port = database.info.host, database.info.port
+    name = urlsplit(agent.url).path.removeprefix("/")
+    return {"INTERLOCK_DATABASE_URL": psycopg.conninfo.make_conninfo("", user=role, password="secret", dbname=name, host=host, port=port)}
+
+
+def test_a_role_that_owns_the_record_cannot_be_restricted(agent: Any) -> None:
+    for owner in (NAME, SUPERUSER):
+        assert agent("db", "grants", "--role", owner, expect=6)["error"]["code"] == "role_owns"
+    for bad in ("", "x" * 64, "a\nb", "a\x1b"):
+        assert agent("db", "grants", "--role", bad, expect=2)["error"]["code"] == "bad_role"
+
+
+def test_nothing_is_run_and_nobody_is_forgotten(agent: Any) -> None:
+    """A table that is new gets the usual rights without a word in the code."""
+    with agent.superuser() as database:
+        database.execute('CREATE TABLE interlock."A new; one" (id int)')
+    before = agent.rows("SELECT relacl::text FROM pg_class WHERE relnamespace = 'interlock'::regnamespace ORDER BY oid")
+    sql = agent("db", "grants", expect=0)["sql"]
+    assert 'GRANT SELECT, INSERT, UPDATE ON "interlock"."A new; one" TO "interlock_app";' in sql
+    assert agent.rows("SELECT relacl::text FROM pg_class WHERE relnamespace = 'interlock'::regnamespace ORDER BY oid") == before
+    assert agent.rows("SELECT FROM pg_roles WHERE rolname = 'interlock_app'") == []
+
+
+def test_no_statement_of_ours_deletes_what_no_grant_allows() -> None:
+    """Where a table of ours is to lose rows one day, the grants must say so."""
+    text = "\n".join(file.read_text(encoding="utf-8") for file in [*POSTGRES.glob("*.py"), *POSTGRES.glob("migrations/*.sql")])
+    deleted = {name for name in re.findall(r"DELETE FROM interlock\.(\w+)", text) if "DELETE" not in grants.LESS.get(name, "")}
+    assert deleted == set()
