@@ -229,6 +229,42 @@ def cancel(
     run(json, work)
 
 
+@app.command()
+def recover(
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only list them.")] = False,
+    json: Json = False,
+) -> None:
+    """Go on with every thread whose driver died, and with every decision that nobody took up. It answers no question.
+
+    Example: interlock recover --dry-run
+    """
+
+    async def work(application: "App", session: Session) -> Shown:
+        left = await application.left()
+        driver = driver_of(application, session) if left and not dry_run else None
+        rows = [await recovered(application, driver, session, run.thread_id) for run in left]
+        columns = ("thread_id", "status", "error")
+        listed = screen.table(rows, columns, "Nothing is left behind.", width=width())
+        return Shown({"recovered": rows, "dry_run": dry_run}, listed, int(any(row["error"] for row in rows)))
+
+    run(json, work)
+
+
+async def recovered(application: "App", driver: Any, session: Session, thread_id: str) -> dict[str, Any]:
+    """One that cannot go on holds up no other."""
+    error = None
+    if driver is not None:
+        session.say(f"thread {thread_id}")
+        try:
+            await advanced(driver, thread_id)
+        except InterruptedByPersonError:
+            raise
+        except InterlockError as problem:
+            error = problem.message
+    document = await application.view(thread_id)
+    return {"thread_id": thread_id, "status": document["status"], "error": error or (document["error"] or {}).get("message")}
+
+
 async def go_on(application: "App", session: Session, thread_id: str) -> Shown:
     """After a decision: drives the thread, unless another process does, which then goes on."""
     try:

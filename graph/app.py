@@ -29,6 +29,7 @@ from memory.postgres.ledger import PostgresLedger
 from memory.postgres.migrate import migrate, pending, prepare
 from memory.postgres.operators import PostgresOperators
 from memory.postgres.runs import PostgresRuns
+from memory.runs import Run
 
 if TYPE_CHECKING:
     from graph.ports import Ports
@@ -134,6 +135,11 @@ class App:
         if run is None or run.status not in {"running", "waiting"}:
             return False
         return not run.lease_live or (run.lease_owner is not None and is_dead(run.lease_owner))
+
+    async def left(self) -> list[Run]:
+        """Threads that could go on, and that nobody drives."""
+        found = await self.runs.left()
+        return [run for run in found if not run.lease_live or (run.lease_owner is not None and is_dead(run.lease_owner))]
 
     async def find_approval(self, name: str) -> Approval:
         """By id, a prefix of at least 6 characters, or the thread with one open approval."""

@@ -56,6 +56,12 @@ class Runs(Protocol):
 
     async def get(self, thread_id: str) -> Run | None: ...
 
+    async def left(self) -> Sequence[Run]:
+        """Those that could go on, oldest first: begun and not ended, decided or overdue and not taken up, or to be cancelled.
+
+        `lease_live` tells of each whether a process may still drive it.
+        """
+
     async def newest(self, *, status: Status | None = None, limit: int = 100) -> Sequence[Run]: ...
 
     async def acquire(self, thread_id: str, owner: str, seconds: float, *, dead_owner: str | None = None) -> Lease:

@@ -54,6 +54,11 @@ class PostgresRuns:
             rows = await (await db.execute(query, {"status": status, "limit": limit})).fetchall()
         return [_run(row) for row in rows]
 
+    async def left(self) -> Sequence[Run]:
+        async with self._database.connection() as db:
+            rows = await (await db.execute(SELECT + LEFT)).fetchall()
+        return [_run(row) for row in rows]
+
     async def acquire(self, thread_id: str, owner: str, seconds: float, *, dead_owner: str | None = None) -> Lease:
         async with self._database.transaction() as db:
             row = await (await db.execute(SELECT + "WHERE thread_id = %s FOR NO KEY UPDATE", (thread_id,))).fetchone()
@@ -201,6 +206,14 @@ WHERE thread_id = %(thread_id)s
 RENEW = """
 UPDATE interlock.run SET lease_until = clock_timestamp() + make_interval(secs => %(seconds)s)
 WHERE thread_id = %(thread_id)s AND lease_epoch = %(epoch)s AND lease_owner IS NOT NULL
+"""
+LEFT = """
+WHERE status = 'running' OR (status = 'waiting' AND (
+    cancel_requested IS NOT NULL
+    OR NOT EXISTS (SELECT FROM interlock.approval a WHERE a.thread_id = run.thread_id AND a.status = 'pending')
+    OR EXISTS (SELECT FROM interlock.approval a WHERE a.thread_id = run.thread_id
+        AND (a.decided_at > run.updated_at OR (a.status = 'pending' AND a.expires_at <= clock_timestamp())))))
+ORDER BY updated_at
 """
 SETTLE = """
 UPDATE interlock.run
