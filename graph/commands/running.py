@@ -1,0 +1,72 @@
+"""Drives a thread for a command, and tells how it stands."""
+
+import asyncio
+from typing import TYPE_CHECKING, Any
+
+from graph import screen
+from graph.commands.opening import who
+from graph.console import InterruptedByPersonError, Session, Shown, width
+from memory.errors import BusyError, InterlockError, RunFailedError, StoppedError, UnavailableError
+
+if TYPE_CHECKING:
+    from graph.app import App
+
+EXIT = {"completed": 0, "rejected": 0, "cancelled": 0, "waiting": 3, "failed": 1, "stopped": 8, "running": 0}
+
+
+async def standing(application: "App", thread_id: str, *, driven: bool = True) -> Shown:
+    document = await application.view(thread_id)
+    code = EXIT[document["status"]] if driven else 0
+    hint = screen.hints(document)
+    if not hint and await application.is_left(thread_id):
+        hint = f"No process drives it. Go on with: interlock resume {thread_id}"
+    return Shown(document, screen.thread(document, width=width()), code, hint)
+
+
+async def drive(application: "App", session: Session, thread_id: str) -> Shown:
+    """Until it ends or waits. Where a person sits at a terminal, the question is asked at once."""
+    from graph.asking import ask
+
+    driver = driver_of(application, session)
+    session.say(f"thread {thread_id}")
+    while True:
+        if not await advanced(driver, thread_id) or not session.terminal:
+            return await standing(application, thread_id)
+        if not await ask(application, thread_id, *await who(application, None)):
+            return await standing(application, thread_id)
+
+
+def driver_of(application: "App", session: Session) -> Any:
+    driver = application.driver()
+    if driver.ports.model.is_practice:
+        from graph.practice import NOTICE
+
+        session.say(NOTICE)
+    return driver
+
+
+async def advanced(driver: Any, thread_id: str) -> bool:
+    """False if the run failed or was stopped: then that is how the thread stands."""
+    try:
+        await driver.advance(thread_id)
+    except (RunFailedError, StoppedError):
+        return False
+    except asyncio.CancelledError:
+        hint = f"Go on with: interlock resume {thread_id}"
+        raise InterruptedByPersonError("Interrupted; nothing more was decided.", remedy=hint, thread_id=thread_id) from None
+    except InterlockError as error:
+        error.data.setdefault("thread_id", thread_id)
+        if error.exit_code == UnavailableError.exit_code:
+            error.remedy = f"{error.remedy}\nGo on with: interlock resume {thread_id}".strip()
+        raise
+    return True
+
+
+async def go_on(application: "App", session: Session, thread_id: str) -> Shown:
+    """After a decision: drives the thread, unless another process does, which then goes on."""
+    try:
+        await advanced(driver_of(application, session), thread_id)
+    except BusyError as busy:
+        shown = await standing(application, thread_id, driven=False)
+        return Shown(shown.document, shown.text, 0, f"It is recorded. {busy.message} That process takes it up at its next step.")
+    return await standing(application, thread_id)
