@@ -97,7 +97,7 @@ class Session:
         if log_format.get() == "json":
             log("notice", message=text)
         elif not self.json:
-            self._line(screen.escape(text))
+            self._line(screen.prose(screen.escape(text), shutil.get_terminal_size().columns if sys.stderr.isatty() else None))
 
     def tell(self, what: str, details: dict[str, Any]) -> None:
         """Progress: what began, what ended, and how long it took. Shown to who looks, and to a log."""

@@ -66,7 +66,7 @@ class Stranger:
         assert not TRACEBACK.search(shown), f"$ {command}\n{shown}"
         if made := re.search(r"^thread (\S+)$", shown, re.MULTILINE):
             self.thread = made[1]
-        self.printed[line.split("#")[0].strip().replace(" THREAD", "")] = shown
+        self.printed[line.split("#", maxsplit=1)[0].strip().replace(" THREAD", "")] = shown
         return shown
 
 
@@ -101,6 +101,7 @@ def commands_of(text: str) -> list[str]:
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(600)  # some thirty processes
 def test_every_block_of_the_readme(stranger: Stranger) -> None:
     blocks = list(BLOCK.finditer(README))
     assert len(blocks) == len(re.findall("^```", README, re.MULTILINE)) / 2
