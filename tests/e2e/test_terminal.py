@@ -145,7 +145,8 @@ def test_progress_goes_to_who_looks_or_to_a_log(agent: Any) -> None:
 
 def test_a_long_text_is_shown_as_its_lines_and_the_last_one_is_whole(agent: Any) -> None:
     """Read at three in the morning: each line begins behind a bar, which no text can forge, however the terminal is folded."""
-    script = "\n".join([f"echo {number}: checked, and approved by the board" for number in range(120)] + ["", "| rm -rf / --no-preserve-root"])
+    lines = [f"echo {number}: checked, and approved by the board" for number in range(120)]
+    script = "\n".join([*lines, "", "| rm -rf / --no-preserve-root"])
     agent.model.play(calls(call("transfer", {"to": script, "amount": 5}), text="It was approved already."))
     terminal = agent.cli.terminal("start", "pay", "--thread", "t", columns=60)
     shown = terminal.read_until(CHOICES)
