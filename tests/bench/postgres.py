@@ -9,7 +9,6 @@ import os
 import secrets
 import shutil
 import tempfile
-import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
@@ -25,7 +24,6 @@ from memory.postgres.migrate import migrate
 
 PREFIX = "interlock-tests-"
 TEMPLATE = "template_migrated"
-PASSWORDS = "local all all scram-sha-256\n"
 # No test of this server cuts the power, so nothing has to reach the disk; the product's own server keeps fsync on.
 FAST = {
     "fsync": "off",
@@ -94,25 +92,6 @@ class PostgresBench:
     def drop(self, url: str) -> None:
         with self.admin() as connection:
             connection.execute(f"DROP DATABASE IF EXISTS {urlsplit(url).path.removeprefix('/')} WITH (FORCE)")
-
-    def let_passwords_in(self) -> None:
-        """From now on, roles that have a password may connect with it."""
-        access = self.server.folder / "access"
-        if PASSWORDS in access.read_text():
-            return
-        new = access.with_name(f"access.{os.getpid()}")
-        new.write_text(access.read_text() + PASSWORDS)
-        new.chmod(0o644)
-        new.replace(access)
-        with self.admin() as database:
-            database.execute("SELECT pg_reload_conf()")
-        for _ in range(200):
-            try:
-                psycopg.connect(self.server.url(database=SUPERUSER, user="nobody_at_all")).close()
-            except psycopg.OperationalError as error:
-                if "pg_hba" not in str(error):
-                    return
-            time.sleep(0.02)
 
     def _create(self, name: str, template: str) -> None:
         with self.admin() as connection:

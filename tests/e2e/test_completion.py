@@ -17,7 +17,7 @@ def offered(cli: Cli, *words: str, **environment: str | None) -> list[str]:
     asked = {"_INTERLOCK_COMPLETE": "complete_bash", "COMP_WORDS": " ".join(["interlock", *words]), "COMP_CWORD": str(len(words))}
     result = cli(environment={**asked, **environment}).expect(0)
     assert result.stderr == ""
-    return result.stdout.split("\n")[:-1] if result.stdout else []
+    return result.stdout.split()
 
 
 def test_names_of_what_there_is(agent: Any) -> None:

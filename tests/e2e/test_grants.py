@@ -10,7 +10,6 @@ from urllib.parse import urlsplit
 import psycopg
 import pytest
 from bench.openai_server import call, say
-from bench.postgres import PostgresBench
 
 from memory.postgres import grants
 from memory.postgres.embedded import NAME, SUPERUSER
@@ -28,9 +27,8 @@ REFUSED = (
 
 
 @pytest.fixture(params=["plain", ODD])
-def role(request: pytest.FixtureRequest, agent: Any, postgres_server: PostgresBench) -> Iterator[str]:
+def role(request: pytest.FixtureRequest, agent: Any) -> Iterator[str]:
     """A role that may log in and nothing else; the server is shared, so its name is this test's own."""
-    postgres_server.let_passwords_in()
     name = f"{request.param} {secrets.token_hex(4)}"
     quoted = psycopg.sql.Identifier(name)
     with agent.superuser() as database:

@@ -70,7 +70,6 @@ async def ask(port: Any, sql: str) -> Outcome:
 
 @pytest.fixture
 def reading(postgres_server: PostgresBench, database_url: str) -> Iterator[Reading]:
-    postgres_server.let_passwords_in()
     made = Reading(postgres_server, database_url)
     yield made
     with postgres_server.admin(database_url) as database:
@@ -425,3 +424,11 @@ def test_an_agent_reads_the_example(reading: Reading, cli_factory: Callable[...,
     told = [message["content"] for message in model_server.requests[1]["messages"] if message["role"] == "tool"]
     assert told == ["month    revenue\n-------  -------\n2026-01  1984.80\n(1 row)"]
     assert model_server.last_tool_messages()[-1]["content"].startswith("read_database failed: Permission denied for schema interlock.")
+
+
+def test_without_any_setting_the_example_of_the_embedded_server_is_read(cli_factory: Callable[..., Cli]) -> None:
+    """The first thing that a stranger asks: the practice model, the embedded server, and an account that is made for it."""
+    cli = cli_factory(environment={"INTERLOCK_DATABASE_URL": None})
+    ended = cli("start", "how many users are there?", "--json").expect(0).json
+    assert [execution["status"] for execution in ended["executions"]] == ["succeeded"]
+    assert "36" in ended["final_answer"]
