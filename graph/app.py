@@ -165,10 +165,10 @@ def load_registry(settings: Settings) -> "Registry":
     """Needs no database."""
     from tools.table import load
 
-    return load(settings.tools, read_environment(), analytics=_analytics(settings))
+    return load(settings.tools, read_environment(), analytics=analytics_of(settings))
 
 
-def _analytics(settings: Settings) -> PostgresAnalytics:
+def analytics_of(settings: Settings) -> PostgresAnalytics:
     async def own() -> str:
         """Only the superuser of the embedded server makes roles there; elsewhere it is up to the account that is named."""
         address = await _address(settings)

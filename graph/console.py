@@ -128,7 +128,7 @@ class Session:
             await asyncio.sleep(QUIET_SECONDS)
             for name, since in self._since.items():
                 if (waited := time.monotonic() - since) >= QUIET_SECONDS:
-                    self._line(f"· {screen.escape(name)}: {waited:.0f} s so far")
+                    self._line(screen.waiting(name, waited))
 
     def _clock(self, what: str, name: str) -> float | None:
         if what.endswith("_started"):

@@ -221,6 +221,12 @@ def progress(what: str, details: Mapping[str, Any], seconds: float | None) -> st
     return ""
 
 
+def waiting(name: str, seconds: float) -> str:
+    """While a node or a tool takes long."""
+    who = "the model has not answered yet" if name == "agent_think" else escape(name)
+    return f"· {who}: {seconds:.0f} s so far"
+
+
 def finding(state: str, name: str, detail: str, remedy: str) -> str:
     mended = f"\n{'':<18}{escape(remedy)}" if remedy else ""
     return f"{state:<6}{name:<12}{escape(detail)}{mended}"
