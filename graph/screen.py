@@ -48,10 +48,11 @@ def question(one: Mapping[str, Any], *, width: int | None = None) -> str:
 
 
 def prose(text: str, width: int | None) -> str:
-    """Sentences of ours, folded between words; ids and commands stay in one piece."""
+    """Sentences of ours, folded between words. A line that is indented is a command, and stays in one piece to be copied."""
     if not width:
         return text
-    return "\n".join(textwrap.fill(line, width, break_long_words=False, break_on_hyphens=False) for line in text.split("\n"))
+    wrapper = textwrap.TextWrapper(width, break_long_words=False, break_on_hyphens=False)
+    return "\n".join(line if line.startswith("  ") else wrapper.fill(line) for line in text.split("\n"))
 
 
 def marked(text: str, first: str, others: str, width: int | None) -> str:
@@ -208,7 +209,7 @@ def progress(what: str, details: Mapping[str, Any], seconds: float | None) -> st
     match what:
         case "node_started" if details["node"] == "agent_think":
             return "· the model is asked"
-        case "node_ended" if details["node"] == "agent_think":
+        case "node_ended" if details["node"] == "agent_think" and not details.get("failed"):
             return f"· the model has answered{took}"
         case "tool_started":
             again = f", attempt {details['attempt']}" if details["attempt"] > 1 else ""

@@ -40,3 +40,5 @@ def test_sentences_are_folded_between_words_and_ids_stay_whole() -> None:
     text = f"Go on with: interlock resume {'t' * 30} and then look"
     assert screen.prose(text, 40).split("\n")[1].startswith("t" * 30)
     assert screen.prose(text, None) == text
+    command = '  interlock reject 3f9a2c11 --comment "why this is not done"'
+    assert screen.prose(command, 40) == command, "what is copied stays in one piece"
