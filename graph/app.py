@@ -27,6 +27,7 @@ from memory.postgres.embedded import SUPERUSER, EmbeddedServer
 from memory.postgres.grants import grants
 from memory.postgres.ledger import PostgresLedger
 from memory.postgres.migrate import migrate, pending, prepare
+from memory.postgres.offers import offers
 from memory.postgres.operators import PostgresOperators
 from memory.postgres.runs import PostgresRuns
 from memory.runs import Run
@@ -164,10 +165,10 @@ def load_registry(settings: Settings) -> "Registry":
     """Needs no database."""
     from tools.table import load
 
-    return load(settings.tools, read_environment(), analytics=_analytics(settings))
+    return load(settings.tools, read_environment(), analytics=analytics_of(settings))
 
 
-def _analytics(settings: Settings) -> PostgresAnalytics:
+def analytics_of(settings: Settings) -> PostgresAnalytics:
     async def own() -> str:
         """Only the superuser of the embedded server makes roles there; elsewhere it is up to the account that is named."""
         address = await _address(settings)
@@ -217,6 +218,14 @@ async def database_status(settings: Settings) -> dict[str, Any]:
     missing = await pending(status["url"]) if status["running"] else []
     schema = "unknown" if not status["running"] else "behind" if missing else "current"
     return {"embedded": True, **status, "schema": schema, "missing": missing}
+
+
+def offered(settings: Settings, what: str) -> list[tuple[str, str]]:
+    """Names of threads, approvals, operators or tools, for completion. Starts nothing, and raises anything."""
+    if settings.database_url:
+        return offers(settings.database_url, what)
+    server = EmbeddedServer(settings.home)
+    return offers(server.url(), what) if server.status()["running"] else []
 
 
 async def migrate_database(settings: Settings) -> list[str]:

@@ -68,7 +68,8 @@ async def _ballot(approval: Approval, me: Identity, text: str) -> Ballot | None:
     kind = approval.kind if approval.kind in CHOICES else "pre_execution"
     _forget_what_was_typed()
     while True:
-        word = await _line((VIEW if _is_longer_than_the_screen(text) else "") + CHOICES[kind])
+        choices = (VIEW if _is_longer_than_the_screen(text) else "") + CHOICES[kind]
+        word = await _line(screen.prose(choices.rstrip(), shutil.get_terminal_size().columns) + " ")
         if word is None:
             return None
         choice = WORDS.get(word, word)

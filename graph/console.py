@@ -97,7 +97,7 @@ class Session:
         if log_format.get() == "json":
             log("notice", message=text)
         elif not self.json:
-            self._line(screen.escape(text))
+            self._line(screen.prose(screen.escape(text), _columns(sys.stderr)))
 
     def tell(self, what: str, details: dict[str, Any]) -> None:
         """Progress: what began, what ended, and how long it took. Shown to who looks, and to a log."""
@@ -124,11 +124,14 @@ class Session:
                 ticker.cancel()
 
     async def _tick(self) -> None:
+        told: dict[str, float] = {}  # when it began: for how long it had been under way when that was last said
         while True:
             await asyncio.sleep(QUIET_SECONDS)
             for name, since in self._since.items():
-                if (waited := time.monotonic() - since) >= QUIET_SECONDS:
-                    self._line(f"· {screen.escape(name)}: {waited:.0f} s so far")
+                waited = time.monotonic() - since
+                if waited >= max(QUIET_SECONDS, told.get(f"{name} {since}", 0) * 1.5):  # ever more seldom
+                    told[f"{name} {since}"] = waited
+                    self._line(screen.waiting(name, waited))
 
     def _clock(self, what: str, name: str) -> float | None:
         if what.endswith("_started"):
@@ -155,7 +158,11 @@ def colours(stream: Any) -> bool:
 
 def width() -> int | None:
     """Columns of the terminal that the answer goes to; None in a pipe, where nothing is fitted to anything."""
-    return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+    return _columns(sys.stdout)
+
+
+def _columns(stream: Any) -> int | None:
+    return shutil.get_terminal_size().columns if stream.isatty() else None
 
 
 def present(json_wanted: bool, work: Callable[[], Shown]) -> NoReturn:
@@ -179,8 +186,8 @@ def _hint(shown: Shown, json_wanted: bool) -> None:
     if log_format.get() == "json":
         log("hint", message=shown.hint, exit_code=shown.exit_code)
     elif not json_wanted:
-        failed = shown.hint.startswith("error:")
-        print(screen.red(shown.hint, on=colours(sys.stderr)) if failed else shown.hint, file=sys.stderr)  # noqa: T201
+        text = screen.prose(shown.hint, _columns(sys.stderr))
+        print(screen.red(text, on=colours(sys.stderr) and text.startswith("error:")), file=sys.stderr)  # noqa: T201
 
 
 def failure(error: InterlockError) -> Shown:

@@ -47,6 +47,7 @@ async def examine(settings: Settings, tell: Tell) -> AsyncIterator[Finding]:
         "tools": lambda: _tools(settings),
         "deploy": lambda: _deploy(settings),
         "database": lambda: _database(settings),
+        "analytics": lambda: _analytics(settings),
         "model": lambda: _model(settings),
     }
     for name, check in checks.items():
@@ -135,6 +136,23 @@ async def _database(settings: Settings) -> Finding:
             remedy = "Deadlines follow the database's clock; set both clocks by NTP."
             return Finding("database", "warn", f"{detail}; its clock differs by {facts['clock_seconds']:.0f} s", remedy)
         return Finding("database", "ok", detail)
+
+
+async def _analytics(settings: Settings) -> Finding:
+    """What read_database reads. The account for the example is made at the first query, and not here."""
+    from graph.app import analytics_of, open_app
+
+    if settings.analytics_url:
+        await analytics_of(settings).query("SELECT 1", most=1)
+        return Finding("analytics", "ok", "INTERLOCK_ANALYTICS_URL can be read, and its account may do nothing else")
+    if settings.database_url:
+        async with open_app(settings) as application:
+            facts = await application.database.facts()
+        if not facts["makes_roles"]:
+            remedy = f"GRANT what it may read to an account and set INTERLOCK_ANALYTICS_URL, or: ALTER ROLE {facts['account']} CREATEROLE"
+            detail = f"read_database has no account that only reads, and {facts['account']!r} may not make one"
+            return Finding("analytics", "warn", detail, remedy)
+    return Finding("analytics", "ok", "read_database reads the example: a small invented shop")
 
 
 async def _model(settings: Settings) -> Finding:

@@ -28,6 +28,7 @@ PRACTICE = "practice"
 DEFAULT_OPENAI_MODEL = "gpt-5-mini"
 OPENAI_URL = "https://api.openai.com/v1"
 NO_KEY = "no-key"  # local servers want none, the SDK wants one
+SHORTEST_KEY = 8  # a shorter one is the placeholder that a local server is given, and cutting it out would garble messages
 CONNECT_SECONDS = 10.0
 IDLE_SECONDS = 120.0
 TOTAL_SECONDS = 1800.0
@@ -190,7 +191,8 @@ def _openai(name: str, settings: Settings, tools: Sequence[BaseTool], limits: Li
         stream_usage=not url,  # servers that do not know stream_options may refuse the request
         default_headers={"Connection": "close"},  # a human pause outlives any connection, and loops may differ
     )
-    secrets = tuple(secret for secret in (key, password, unquote(password)) if secret)
+    known = key if key and len(key) >= SHORTEST_KEY else ""
+    secrets = tuple(secret for secret in (known, password, unquote(password)) if secret)
     place = Place(f"openai:{name}", url or OPENAI_URL, secrets)
     return Model(place.model, False, _with_tools(chat, tools), place, limits)
 

@@ -5,6 +5,7 @@
     deploy A 1.0 and B 2.0 [to ENVIRONMENT]             (several in one message; the environment is that of both)
     how many TABLE …?  ·  count TABLE  ·  count rows in TABLE
     open a ticket: TEXT  ·  create a ticket: TEXT
+    call TOOL [with] NAME=VALUE …                       (any tool; a VALUE is a number, a word, or in quotes)
 
 Tasks are joined by "and", "then" or a comma; a ticket's text without quotes goes on to the end. Case does not matter, a
 VERSION holds a digit, and names with spaces stand in quotes. For everything else it says what it understands.
@@ -44,7 +45,10 @@ Arguments = dict[str, Any]
 
 @dataclass(frozen=True)
 class Task:
-    """One phrasing. A `follower` may leave the verb out and stands only behind a task of the same tool."""
+    """One phrasing. A `follower` may leave the verb out and stands only behind a task of the same tool.
+
+    Without a `tool` the phrase itself names it.
+    """
 
     tool: str
     pattern: re.Pattern[str]
@@ -61,6 +65,8 @@ def _phrase(text: str) -> re.Pattern[str]:
         "ENVIRONMENT": rf"(?: (?:to|in|on) (?:the )?(?P<environment>{quoted}|[\w-]+)(?: environment)?)?",
         "TABLE": r"(?:the )?(?P<table>[a-z_]\w*)",
         "TEXT": rf"(?P<text>{quoted}|.+)",
+        "TOOL": r"(?P<tool>[\w-]+)",
+        "PAIRS": rf"(?P<pairs>(?:\s+\w+=(?:{quoted}|[^\s,;\"']*[^\s,;\"'.!?]))*)",
     }.items():
         text = text.replace(word, pattern)
     return re.compile(text.replace(" ", r"\s+"), re.IGNORECASE | re.DOTALL)
@@ -80,6 +86,18 @@ def _ticket(found: dict[str, str]) -> Arguments:
     return {"title": text.splitlines()[0][:80].rstrip(), "body": text}
 
 
+def _named(found: dict[str, str]) -> Arguments:
+    pairs = re.findall(r"(\w+)=(\"[^\"]+\"|'[^']+'|\S+)", found.get("pairs", ""))
+    return {name: _json_or_text(text) for name, text in pairs}
+
+
+def _json_or_text(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return _unquoted(text)
+
+
 TASKS = (
     Task("deploy_code", _phrase("deploy version VERSION of PROJECTENVIRONMENT"), _deployment),
     Task("deploy_code", _phrase("deploy PROJECT (?:version )?VERSIONENVIRONMENT"), _deployment),
@@ -94,6 +112,7 @@ TASKS = (
         _phrase(r"(?:open|create|file) an?(?: new)? ticket(?:\s*[:,-]\s*| about | saying | )TEXT"),
         _ticket,
     ),
+    Task("", _phrase("call TOOL(?: with)?PAIRS"), _named),
     Task("deploy_code", _phrase("version VERSION of PROJECTENVIRONMENT"), _deployment, follower=True),
     Task("deploy_code", _phrase("PROJECT (?:version )?VERSIONENVIRONMENT"), _deployment, follower=True),
 )
@@ -115,7 +134,8 @@ def understand(text: str) -> list[tuple[str, Arguments]] | None:
         if found is None:
             return None
         task, match = found
-        calls.append((task.tool, task.arguments(_values(match))))
+        values = _values(match)
+        calls.append((task.tool or values["tool"], task.arguments(values)))
         verbs.append(not task.follower)
         place = match.end()
     _share_environment(calls, verbs)
@@ -181,8 +201,10 @@ def _facts(finish: str) -> dict[str, str]:
 
 def _help(tools: Sequence[str]) -> str:
     known = [f'"{example}"' for tool, example in EXAMPLES.items() if tool in tools]
+    if others := [tool for tool in tools if tool not in EXAMPLES]:
+        known.append(f'"call {others[0]} NAME=VALUE"')
     if not known:
-        return "I am the practice model, no language model, and none of the tools that I know is here."
+        return "I am the practice model, no language model, and there is no tool here that I could call."
     return f"I am the practice model, no language model. I understand, for example: {', '.join(known)}."
 
 

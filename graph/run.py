@@ -117,7 +117,8 @@ class Driver:
         try:
             async for kind, event in self.graph.astream(value, _config(run.thread_id), stream_mode=["tasks"], durability=DURABILITY):  # type: ignore[call-overload]
                 if kind == "tasks":
-                    self.ports.tell("node_started" if "input" in event else "node_ended", {"node": event["name"]})
+                    failed = {"failed": True} if event.get("error") else {}
+                    self.ports.tell("node_started" if "input" in event else "node_ended", {"node": event["name"], **failed})
         except CancelRequested:
             return
         except StoppedError as error:

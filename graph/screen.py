@@ -4,24 +4,15 @@ Whatever comes from outside is escaped, so that no control, bidirectional or inv
 """
 
 import json
+import textwrap
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-HIDDEN = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
-LOOKS_BLANK = {"\u3164", "\uffa0", "\u115f", "\u1160", "\u2800", "\u034f"}
+from memory import text as text_of_others
 
-
-def escape(text: str, *, lines: bool = False) -> str:
-    """Shows what would be invisible or would move other text as \\u{…}; with `lines`, line ends stay."""
-    return "".join(char if (lines and char == "\n") or not _hides(char) else f"\\u{{{ord(char):x}}}" for char in text)
-
-
-def _hides(char: str) -> bool:
-    return unicodedata.category(char) in HIDDEN or char in LOOKS_BLANK or (unicodedata.category(char) == "Zs" and char != " ")
-
-
+escape = text_of_others.escape
 WORDS = "  | "  # before each line that a model wrote, so that none can pass for one of ours
 
 
@@ -32,7 +23,7 @@ def question(one: Mapping[str, Any], *, width: int | None = None) -> str:
     """
     unknown = one["kind"] == "unknown_outcome"
     asked = "WHAT HAPPENED? Nobody knows whether this call took effect." if unknown else "MAY THIS RUN?"
-    facts = [
+    facts: list[tuple[str, str | list[str]]] = [
         ("approval", one["approval_id"]),
         ("thread", escape(one["thread_id"])),
         ("asked for by", f"{escape(one['requester'])} ({one['requester_source']})"),
@@ -46,12 +37,22 @@ def question(one: Mapping[str, Any], *, width: int | None = None) -> str:
     ]
     if one["note"]:
         facts.append(("note", escape(one["note"])))
+    if runs_backwards(json.dumps(one["args"], ensure_ascii=False)):
+        facts.append(("attention", "some of it is written from right to left; a terminal may show parts of it in another order"))
     wide = max(len(name) for name, _ in facts)
-    lines = [asked, *(marked(value, f"  {name:<{wide}}  ", " " * (wide + 4), width) for name, value in facts)]
+    lines = [asked, *(_fact(f"  {name:<{wide}}  ", value, width) for name, value in facts)]
     if one["said"].strip():
         said = escape(one["said"], lines=True)
         lines += ["", "The model wrote (its words, not facts):", marked(said, WORDS, WORDS, width)]
     return "\n".join(lines)
+
+
+def prose(text: str, width: int | None) -> str:
+    """Sentences of ours, folded between words. A line that is indented is a command, and stays in one piece to be copied."""
+    if not width:
+        return text
+    wrapper = textwrap.TextWrapper(width, break_long_words=False, break_on_hyphens=False)
+    return "\n".join(line if line.startswith("  ") else wrapper.fill(line) for line in text.split("\n"))
 
 
 def marked(text: str, first: str, others: str, width: int | None) -> str:
@@ -92,21 +93,44 @@ class Speech:
         return shown
 
 
-def _arguments(args: Mapping[str, Any]) -> Iterable[tuple[str, str]]:
+def _fact(name: str, value: str | list[str], width: int | None) -> str:
+    """A text of several lines is shown as lines: behind a bar is where one begins, the rest is folded."""
+    below = " " * len(name)
+    if isinstance(value, str):
+        return marked(value, name, below, width)
+    return "\n".join([f"{name}(a text of {len(value)} lines)", *(marked(line, f"{below}| ", f"{below}  ", width) for line in value)])
+
+
+def runs_backwards(text: str) -> bool:
+    """It holds letters of a script that is written from right to left: they are no disguise, and move digits and signs beside them."""
+    return any(unicodedata.bidirectional(char) in {"R", "AL", "AN"} for char in text)
+
+
+def _arguments(args: Mapping[str, Any]) -> Iterable[tuple[str, str | list[str]]]:
     for name, value in args.items():
-        yield name, escape(json.dumps(value, ensure_ascii=False, indent=2), lines=True)
+        if isinstance(value, str) and "\n" in value:
+            yield name, escape(value, lines=True).split("\n")
+        else:
+            yield name, escape(json.dumps(value, ensure_ascii=False, indent=2), lines=True)
 
 
 def thread(one: Mapping[str, Any], *, width: int | None = None) -> str:
-    lines = [f"thread {escape(one['thread_id'])}: {one['status']}", f"  task: {escape(one['input'] or 'unknown')}"]
+    task = marked(escape(one["input"] or "unknown"), "  task: ", " " * 8, width)
+    lines = [f"thread {escape(one['thread_id'])}: {one['status']}", task]
     lines += [f"  {execution['tool']}: {execution['status']}{_attempts(execution)}" for execution in one["executions"]]
     if one["final_answer"] is not None:
         lines += ["", escape(one["final_answer"], lines=True)]
     if one["error"]:
-        lines += ["", f"error: {escape(one['error']['message'], lines=True)}"]
+        lines += ["", failed(one["error"], width)]
     for pending in one["pending"]:
         lines += ["", question(pending, width=width)]
     return "\n".join(lines)
+
+
+def failed(error: Mapping[str, Any], width: int | None) -> str:
+    """What went wrong, in a server's words too, and what to do about it."""
+    what = marked(escape(error["message"], lines=True), "error: ", " " * 7, width)
+    return f"{what}\n{prose(escape(error['remedy'], lines=True), width)}" if error.get("remedy") else what
 
 
 def _attempts(execution: Mapping[str, Any]) -> str:
@@ -137,8 +161,10 @@ def table(rows: Sequence[Mapping[str, Any]], columns: Sequence[str], empty: str,
     cells += [[escape(str("-" if row.get(name) is None else row[name])) for name in columns] for row in rows]
     wide = [max(columns_of(line[index]) for line in cells) for index in range(len(columns))]
     if width and sum(wide) + 2 * (len(wide) - 1) > width:
-        names = [name.ljust(max(map(len, columns))) for name in columns]
-        return "\n\n".join("\n".join(f"{name}  {cell}" for name, cell in zip(names, line, strict=True)) for line in cells[1:])
+        room = max(map(len, columns)) + 2
+        named = [list(zip(columns, line, strict=True)) for line in cells[1:]]
+        blocks = [[marked(cell, name.ljust(room), " " * room, width) for name, cell in row] for row in named]
+        return "\n\n".join("\n".join(block) for block in blocks)
     return "\n".join("  ".join(pad(cell, wide[index]) for index, cell in enumerate(line)).rstrip() for line in cells)
 
 
@@ -183,7 +209,7 @@ def progress(what: str, details: Mapping[str, Any], seconds: float | None) -> st
     match what:
         case "node_started" if details["node"] == "agent_think":
             return "· the model is asked"
-        case "node_ended" if details["node"] == "agent_think":
+        case "node_ended" if details["node"] == "agent_think" and not details.get("failed"):
             return f"· the model has answered{took}"
         case "tool_started":
             again = f", attempt {details['attempt']}" if details["attempt"] > 1 else ""
@@ -194,6 +220,12 @@ def progress(what: str, details: Mapping[str, Any], seconds: float | None) -> st
         case "outcome_unknown":
             return f"· {escape(details['tool'])}: nobody knows whether it took effect: {escape(details['why'])}"
     return ""
+
+
+def waiting(name: str, seconds: float) -> str:
+    """While a node or a tool takes long."""
+    who = "the model has not answered yet" if name == "agent_think" else escape(name)
+    return f"· {who}: {seconds:.0f} s so far"
 
 
 def finding(state: str, name: str, detail: str, remedy: str) -> str:
@@ -217,10 +249,10 @@ def headed(text: str, *, on: bool) -> str:
 
 def events(rows: Sequence[Mapping[str, Any]], faults: Sequence[str] | None) -> str:
     lines = [
-        f"{row['thread_id']} {row['seq']:>4} {row['at']} {row['kind']:<20} {escape(row['actor'])} ({row['actor_source']}) "
+        escape(f"{row['thread_id']} {row['seq']:>4} {row['at']} {row['kind']:<20} {row['actor']} ({row['actor_source']}) ")
         + escape(json.dumps(row["payload"], ensure_ascii=False))
         for row in rows
     ]
     if faults is not None:
-        lines += [f"NOT VERIFIED: {fault}" for fault in faults] or ["verified: the record is complete and unchanged"]
+        lines += [escape(f"NOT VERIFIED: {fault}") for fault in faults] or ["verified: the record is complete and unchanged"]
     return "\n".join(lines) or "There is no record yet."

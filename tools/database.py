@@ -5,7 +5,6 @@ may (memory/postgres/analytics.py). What comes back was written by others; it is
 moves other text, or passes for a line of the table.
 """
 
-import unicodedata
 from collections.abc import Iterator, Sequence
 from typing import Annotated
 
@@ -14,6 +13,7 @@ from pydantic import Field
 
 from memory.analytics import Analytics, QueryError, Table
 from memory.errors import InterlockError
+from memory.text import escape
 from tools.spec import tool
 
 TIMEOUT = 45  # seconds; the database gives up earlier, unless it does not answer at all
@@ -21,8 +21,7 @@ MOST_ROWS = 200
 LONGEST_CELL = 300  # characters
 WIDEST = 40  # what a column is padded to
 LONGEST_TABLE = 7000  # characters; below what the model is shown of any result, so that nothing is cut out of the middle
-ESCAPED = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
-LOOKS_BLANK = "\u3164\uffa0\u115f\u1160\u2800\u034f"
+SHORT = str.maketrans({"\n": "\\n", "\r": "\\r", "\t": "\\t"})
 
 
 def database_tools(analytics: Analytics | None) -> list[BaseTool]:
@@ -86,10 +85,4 @@ def _cut(text: str, limit: int = LONGEST_CELL) -> str:
 
 
 def _visible(text: str) -> str:
-    return "".join(ESCAPED.get(char, f"\\u{{{ord(char):x}}}") if _hides(char) else char for char in text)
-
-
-def _hides(char: str) -> bool:
-    return unicodedata.category(char) in {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"} or char in LOOKS_BLANK or (
-        unicodedata.category(char) == "Zs" and char != " "
-    )  # fmt: skip
+    return escape(text.translate(SHORT))

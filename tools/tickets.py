@@ -2,7 +2,8 @@
 
 With INTERLOCK_GITHUB_REPO (`owner/name`) it is an issue on GitHub: GITHUB_TOKEN is the token, GITHUB_API_URL the address of
 another server than api.github.com. The body ends with a comment that GitHub does not show and that holds the key of the call;
-by it an issue is found again when its answer was lost, and nothing is created before it was looked for. Without the setting,
+by it an issue is found again when its answer was lost, however long ago, or a person is asked where there are too many to look
+through; and nothing is created before it was looked for. Without the setting,
 it is a row in `interlock.ticket`, which commits together with its outcome.
 
     4xx, or no connection         not created, and the message says so
@@ -29,7 +30,7 @@ from tools.spec import Connection, OutcomeUnknown, tool
 REPO, TOKEN, API = "INTERLOCK_GITHUB_REPO", "GITHUB_TOKEN", "GITHUB_API_URL"
 ANSWER_WITHIN, LOOK_WITHIN = 30, 60  # seconds
 TIMEOUT = ANSWER_WITHIN + LOOK_WITHIN + 10
-HORIZON = timedelta(days=30)  # how far back an issue is looked for
+HORIZON = timedelta(days=30)  # how far back an issue is looked for before it is created
 PER_PAGE, MOST_PAGES = 100, 30
 NOT_SENT = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout, httpx.ProxyError, httpx.UnsupportedProtocol)
 LOOPBACK = {"127.0.0.1", "localhost", "::1"}
@@ -71,13 +72,13 @@ WITH_KEY = "SELECT number, title FROM interlock.ticket WHERE idempotency_key = %
 
 def _on_github(repository: "Repository") -> BaseTool:
     async def was_created(idempotency_key: str) -> str | None:
-        return await repository.find(idempotency_key)
+        return await repository.find(idempotency_key, since=None)  # a call may have been left for longer than any horizon
 
     @tool(check=was_created, timeout=TIMEOUT)
     async def create_ticket(title: Title, body: Body, labels: Labels = (), *, idempotency_key: str) -> str:
         """Create a ticket for people to work on."""
         try:
-            found = await repository.find(idempotency_key)
+            found = await repository.find(idempotency_key, since=datetime.now(UTC) - HORIZON)
         except ToolException as error:
             raise ToolException(f"{error} Nothing was created.") from error
         return found or await repository.create(title, body, list(labels), idempotency_key)
@@ -108,11 +109,11 @@ class Repository:
             raise UsageError(f"{API} cannot be used.", remedy=remedy, code="bad_setting")
         return cls(name, api, token)
 
-    async def find(self, key: str) -> str | None:
+    async def find(self, key: str, *, since: datetime | None) -> str | None:
         """The issue with that key, open or closed; None if there is none. Raises ToolException if that cannot be told."""
         try:
             async with asyncio.timeout(LOOK_WITHIN), self._client() as client:
-                async for issue in self._recent(client):
+                async for issue in self._newest(client, since):
                     if _marker(key) in (issue.get("body") or ""):
                         return self._told(issue)
         except (httpx.HTTPError, httpx.InvalidURL, TimeoutError) as error:
@@ -137,12 +138,12 @@ class Repository:
         except (httpx.HTTPError, ValueError, LookupError, TypeError) as error:
             raise OutcomeUnknown(f"GitHub answered {answer.status_code}, which does not tell whether the issue was created") from error
 
-    async def _recent(self, client: httpx.AsyncClient) -> AsyncIterator[dict[str, Any]]:
+    async def _newest(self, client: httpx.AsyncClient, since: datetime | None) -> AsyncIterator[dict[str, Any]]:
         """Newest first, pull requests among them. The search would be quicker, and late: it forgets what is new."""
-        earliest = (datetime.now(UTC) - HORIZON).strftime("%Y-%m-%dT%H:%M:%SZ")
-        query: dict[str, str | int] = {
-            "state": "all", "sort": "created", "direction": "desc", "since": earliest, "per_page": PER_PAGE,
-        }  # fmt: skip
+        earliest = since.strftime("%Y-%m-%dT%H:%M:%SZ") if since else ""
+        query: dict[str, str | int] = {"state": "all", "sort": "created", "direction": "desc", "per_page": PER_PAGE}
+        if earliest:
+            query["since"] = earliest
         for page in range(1, MOST_PAGES + 1):
             answer = await client.get(f"/repos/{self.name}/issues", params={**query, "page": page})
             if answer.status_code != 200:
@@ -154,8 +155,8 @@ class Repository:
                 yield issue
             if "next" not in answer.links and len(issues) < PER_PAGE:
                 return
-        most = MOST_PAGES * PER_PAGE
-        raise ToolException(f"{self.name} has more than {most} issues of the last {HORIZON.days} days: too many to look through.")
+        span = f" of the last {HORIZON.days} days" if earliest else ""
+        raise ToolException(f"{self.name} has more than {MOST_PAGES * PER_PAGE} issues{span}: too many to look through.")
 
     def _refusal(self, answer: httpx.Response) -> str:
         """With what to do about it, where that is known."""

@@ -28,7 +28,10 @@ def embedded(json_wanted: bool, work: Callable[[Any], Shown]) -> NoReturn:
 
 @commands.command("up")
 def db_up(json: Json = False) -> None:
-    """Start the embedded server; every command does so when it needs it."""
+    """Start the embedded server; every command does so when it needs it.
+
+    Example: interlock db up
+    """
 
     async def work(application: "App", session: Session) -> Shown:
         del session
@@ -39,7 +42,10 @@ def db_up(json: Json = False) -> None:
 
 @commands.command("down")
 def db_down(json: Json = False) -> None:
-    """Stop the embedded server. Nothing is lost; threads go on when it is up again."""
+    """Stop the embedded server. Nothing is lost; threads go on when it is up again.
+
+    Example: interlock db down
+    """
 
     def work(server: Any) -> Shown:
         server.down()
@@ -50,7 +56,10 @@ def db_down(json: Json = False) -> None:
 
 @commands.command("status")
 def db_status(json: Json = False) -> None:
-    """Tell whether the database is up, and whether its schema fits this version."""
+    """Tell whether the database is up, and whether its schema fits this version.
+
+    Example: interlock db status --json
+    """
 
     def work() -> Shown:
         from graph.app import database_status
@@ -80,7 +89,10 @@ def db_url(json: Json = False) -> None:
 
 @commands.command("migrate")
 def db_migrate(json: Json = False) -> None:
-    """Bring the schema up to this version."""
+    """Bring the schema up to this version.
+
+    Example: interlock db migrate
+    """
 
     def work() -> Shown:
         from graph.app import migrate_database

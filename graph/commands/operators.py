@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from graph import screen, view
+from graph.commands import completing
 from graph.commands.opening import run, who
 from graph.commands.options import Json
 from graph.console import Commands, Session, Shown, width
@@ -58,7 +59,7 @@ def operator_list(json: Json = False) -> None:
 
 
 @commands.command("revoke")
-def operator_revoke(name: Annotated[str, typer.Argument(metavar="NAME")], json: Json = False) -> None:
+def operator_revoke(name: Annotated[str, typer.Argument(metavar="NAME", autocompletion=completing.operators)], json: Json = False) -> None:
     """Take a token out of force, at once. What they decided stands.
 
     Example: interlock operator revoke ada

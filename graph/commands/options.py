@@ -4,11 +4,14 @@ from typing import Annotated
 
 import typer
 
+from graph.commands import completing
+
 Json = Annotated[bool, typer.Option("--json", help="Print exactly one JSON document.")]
 As = Annotated[str | None, typer.Option("--as", metavar="NAME", help="Act under this name; recorded as claimed.")]
 Comment = Annotated[str, typer.Option("--comment", metavar="TEXT", help="Why; kept on the record and told to the agent.")]
 Detach = Annotated[bool, typer.Option("--detach", help="Do not drive the thread here; whoever resumes it goes on.")]
 Force = Annotated[bool, typer.Option("--force", help="Write over a file that is there.")]
 HELP_NAME = "Its id, a prefix of 6 or more characters, or a thread with one open approval."
-Name = Annotated[str, typer.Argument(metavar="APPROVAL", help=HELP_NAME)]
-Thread = Annotated[str, typer.Argument(metavar="THREAD")]
+Name = Annotated[str, typer.Argument(metavar="APPROVAL", help=HELP_NAME, autocompletion=completing.approvals)]
+Thread = Annotated[str, typer.Argument(metavar="THREAD", autocompletion=completing.threads)]
+ThreadOrApproval = Annotated[str, typer.Argument(metavar="THREAD", autocompletion=completing.threads_and_approvals)]

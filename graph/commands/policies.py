@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from graph import screen
+from graph.commands import completing
 from graph.commands.options import Json
 from graph.console import Commands, Shown, present, width
 from graph.identity import named
@@ -40,7 +41,7 @@ def policy_check(
 
 @commands.command("explain")
 def policy_explain(
-    tool: Annotated[str, typer.Argument(metavar="TOOL")],
+    tool: Annotated[str, typer.Argument(metavar="TOOL", autocompletion=completing.tool_names)],
     args: Annotated[str, typer.Argument(metavar="ARGS", help="A JSON object.")] = "{}",
     requester: Annotated[str | None, typer.Option("--requester", metavar="NAME", help="For whom; default: you.")] = None,
     tenant: Annotated[str | None, typer.Option("--tenant", metavar="NAME", help="Default: INTERLOCK_TENANT.")] = None,

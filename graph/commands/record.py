@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from graph import screen, view
+from graph.commands import completing
 from graph.commands.opening import run
 from graph.commands.options import Force, Json, Thread
 from graph.console import Commands, Session, Shown, failure, present, width
@@ -20,7 +21,7 @@ commands = Commands()
 
 @commands.command()
 def audit(
-    thread: Annotated[str | None, typer.Argument(metavar="[THREAD]")] = None,
+    thread: Annotated[str | None, typer.Argument(metavar="[THREAD]", autocompletion=completing.threads)] = None,
     verify: Annotated[bool, typer.Option("--verify", help="Check the chain; exit code 6 if it does not hold.")] = False,
     export: Annotated[Path | None, typer.Option("--export", metavar="FILE", help="Write it as JSON Lines; see docs/audit.md.")] = None,
     against: Annotated[Path | None, typer.Option("--against", metavar="FILE", help="Check it against an earlier export.")] = None,

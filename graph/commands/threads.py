@@ -8,7 +8,7 @@ import typer
 
 from graph import screen, view
 from graph.commands.opening import run, who
-from graph.commands.options import As, Detach, Json, Thread
+from graph.commands.options import As, Detach, Json, Thread, ThreadOrApproval
 from graph.commands.running import EXIT, advanced, drive, driver_of, go_on, standing
 from graph.console import Commands, InterruptedByPersonError, Session, Shown, width
 from graph.identity import named
@@ -158,7 +158,10 @@ async def recovered(application: "App", driver: Any, session: Session, thread_id
 
 @commands.command()
 def runs(
-    status: Annotated[str | None, typer.Option("--status", help="One of running, waiting, completed, rejected, failed, …")] = None,
+    status: Annotated[
+        str | None,
+        typer.Option("--status", help="One of running, waiting, completed, rejected, failed, …", autocompletion=lambda: list(EXIT)),
+    ] = None,
     limit: Annotated[int, typer.Option("--limit", min=1, max=10000)] = 100,
     json: Json = False,
 ) -> None:
@@ -180,7 +183,7 @@ def runs(
 
 
 @commands.command()
-def show(thread: Thread, json: Json = False) -> None:
+def show(thread: ThreadOrApproval, json: Json = False) -> None:
     """Show how a thread stands, and every open question in full. Takes a thread, or an approval.
 
     Example: interlock show 20260131-1a2b3c4d

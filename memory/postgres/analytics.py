@@ -7,13 +7,13 @@ because a query can call set_config('role', …) and take back every right that 
 setting there is the example in schema interlock_analytics, and an account that we make for it.
 """
 
+import re
 import secrets
 from collections.abc import Awaitable, Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 import psycopg
 from psycopg import AsyncCursor, errors
-from psycopg.adapt import Buffer, Loader
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg.rows import tuple_row
 
@@ -24,7 +24,7 @@ from memory.postgres.database import Connection, connect_options, describe, pars
 SETTING = "INTERLOCK_ANALYTICS_URL"
 EXAMPLE = "interlock_analytics"  # the schema of migration 0007
 LONGEST_VALUE = 2000  # characters
-LARGEST = 1_000_000  # bytes of all values together, as they come
+LARGEST = 1_000_000  # bytes of all values together, before they are cut; then no further rows are asked for
 LARGEST_BATCH = 16  # rows
 LIMITS = b"SET LOCAL statement_timeout = '15s'; SET LOCAL lock_timeout = '2s'; SET LOCAL idle_in_transaction_session_timeout = '30s'"
 REMEDY = f"Set {SETTING} to a database, and to an account of it that may only read."
@@ -76,14 +76,36 @@ async def _read(connection: Connection, sql: str, most: int) -> Table:
         raise QueryError("A query cannot hold the character NUL.")
     await connection.execute("BEGIN READ ONLY")
     await connection.execute(LIMITS)
-    # `binary` is how psycopg is made to use the extended protocol, in which a second statement has no place.
-    await connection.execute(b"DECLARE reading NO SCROLL CURSOR FOR\n" + sql.encode(), binary=True)
-    columns = (await connection.execute("FETCH 0 FROM reading")).description or []
+    await _declare(connection, sql)
+    columns = [column.name for column in (await connection.execute("FETCH 0 FROM reading")).description or []]
+    if columns:
+        await connection.execute("CLOSE reading; SAVEPOINT alone")
+        try:
+            await _declare(connection, _shortened(sql, len(columns)))
+        except errors.SyntaxError:  # what looks like the end of the statement is one
+            await connection.execute("ROLLBACK TO alone")
+            await _declare(connection, _shortened(ENDING.sub("", sql), len(columns)))
     async with connection.cursor(row_factory=tuple_row) as cursor:
-        for oid in {0, *(column.type_code for column in columns)}:
-            cursor.adapters.register_loader(oid, _Text)
         rows, more = await _fetch(cursor, most)
-    return Table(tuple(column.name for column in columns), tuple(rows), more)
+    return Table(tuple(columns), tuple(rows), more)
+
+
+async def _declare(connection: Connection, sql: str) -> None:
+    """`binary` is how psycopg is made to use the extended protocol, in which a second statement has no place."""
+    await connection.execute(f"DECLARE reading NO SCROLL CURSOR FOR\n{sql}".encode(), binary=True)
+
+
+def _shortened(sql: str, columns: int) -> str:
+    """The query, which was accepted alone and so has every bracket closed, inside one that cuts its values where they are.
+
+    A value can have a gigabyte, and the client would take in a whole row of them. Each becomes PostgreSQL's own text for it (`concat`, and
+    not a cast, which writes some types in another way); a last column has their sizes.
+    """
+    names = [f"v{number}" for number in range(columns)]
+    texts = ", ".join(f"CASE WHEN {name} IS DISTINCT FROM NULL THEN concat({name}) END AS {name}" for name in names)
+    cut = ", ".join(CUT.format(value=name) for name in names)
+    sizes = " + ".join(f"coalesce(octet_length({name}), 0)::bigint" for name in names)
+    return f"SELECT {cut}, {sizes} FROM (SELECT {texts} FROM (\n{sql}\n) AS query ({', '.join(names)}) OFFSET 0) AS texts"  # noqa: S608
 
 
 async def _fetch(cursor: AsyncCursor[Any], most: int) -> tuple[list[tuple[str | None, ...]], bool]:
@@ -92,35 +114,15 @@ async def _fetch(cursor: AsyncCursor[Any], most: int) -> tuple[list[tuple[str | 
     size, count = 0, 1
     while size <= LARGEST:
         await cursor.execute(f"FETCH {min(count, most + 1 - len(rows)):d} FROM reading".encode())
-        batch: list[tuple[_Value | None, ...]] = await cursor.fetchall()
+        batch = await cursor.fetchall()
         if not batch:
             return rows, False
-        size += sum(value.size for row in batch for value in row if value is not None)
-        rows += [tuple(value and value.text for value in row) for row in batch]
+        size += sum(sum(row[-1:]) for row in batch)
+        rows += [row[:-1] for row in batch]
         if len(rows) > most:
             return rows[:most], True
         count = min(2 * count, LARGEST_BATCH)
     return rows, (await cursor.execute("MOVE 1 FROM reading")).rowcount > 0
-
-
-class _Value(NamedTuple):
-    text: str
-    size: int
-
-
-class _Text(Loader):
-    """PostgreSQL's own text for any value: a date beyond Python's calendar, a number of any size, a type nobody knows."""
-
-    def load(self, data: Buffer) -> _Value:
-        return _Value(self._cut(data), len(data))
-
-    def _cut(self, data: Buffer) -> str:
-        start = bytes(memoryview(data)[: 4 * LONGEST_VALUE + 4])
-        text = start.decode(errors="replace")
-        if len(data) == len(start) and len(text) <= LONGEST_VALUE:
-            return text
-        shown = text[:LONGEST_VALUE]
-        return f"{shown}[… {len(data) - len(shown.encode())} bytes left out …]"
 
 
 # What went wrong, for the one who wrote the query
@@ -207,6 +209,12 @@ async def _make(connection: Connection) -> tuple[str, str]:
     return role, password
 
 
+# A text or NULL. OFFSET 0 in the query around it keeps the planner from making the text once for each time that it stands here.
+CUT = (
+    f"CASE WHEN octet_length({{value}}) > octet_length(left({{value}}, {LONGEST_VALUE})) THEN left({{value}}, {LONGEST_VALUE}) || '[… ' || "
+    f"octet_length({{value}}) - octet_length(left({{value}}, {LONGEST_VALUE})) || ' bytes left out …]' ELSE {{value}} END"
+)
+ENDING = re.compile(r"(?:;(?:\s|--[^\n]*|/\*(?:[^*]|\*(?!/))*\*/)*)+\Z")  # semicolons, and comments behind them
 GRANTS = (
     "GRANT CONNECT ON DATABASE {database} TO {role}",
     f"GRANT USAGE ON SCHEMA {EXAMPLE} TO {{role}}",

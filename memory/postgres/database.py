@@ -36,6 +36,7 @@ logging.getLogger("psycopg").addHandler(logging.NullHandler())
 FACTS = """
 SELECT current_setting('server_version') AS version, pg_size_pretty(pg_database_size(current_database())) AS size,
        extract(epoch FROM clock_timestamp()) AS clock,
+       (SELECT rolsuper OR rolcreaterole FROM pg_roles WHERE rolname = current_user) AS makes_roles, current_user AS account,
        (SELECT max(migration_id) FROM interlock._yoyo_migration WHERE migration_id ~ '^[0-9]') AS schema
 """
 
@@ -98,7 +99,7 @@ class Database:
             yield connection
 
     async def facts(self) -> dict[str, Any]:
-        """The server's version, the last migration, the size in words, and how many seconds its clock is ahead of ours."""
+        """The server's version, the last migration, the size in words, our account, and how many seconds its clock is ahead of ours."""
         before = time.time()
         async with self.connection() as connection:
             row = await (await connection.execute(FACTS)).fetchone()

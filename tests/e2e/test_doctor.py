@@ -15,7 +15,8 @@ def test_all_is_well(agent: Any) -> None:
     agent.model.play(call("report_ready", {"word": "ready"}))
     document = agent("doctor", expect=0)
     assert document["ok"] is True
-    assert {one["state"] for one in document["checks"]} == {"ok"}
+    assert {one["name"] for one in document["checks"] if one["state"] != "ok"} == {"analytics"}
+    assert "may not make one" in state(document, "analytics")[1] and "INTERLOCK_ANALYTICS_URL" in state(document, "analytics")[2]
     assert "calls tools" in state(document, "model")[1]
     assert "PostgreSQL" in state(document, "database")[1]
     assert agent("runs", expect=0)["runs"] == [], "it leaves nothing behind"
@@ -33,11 +34,12 @@ def test_each_thing_that_is_wrong_is_told_with_its_remedy(agent: Any, tmp_path: 
         "INTERLOCK_DATABASE_URL": "postgresql://127.0.0.1:9/none",
         "INTERLOCK_TOOLS": "no_such_module:TOOLS",
         "INTERLOCK_DEPLOY_COMMAND": "/no/such/program {version}",
+        "INTERLOCK_ANALYTICS_URL": "postgresql://reader@127.0.0.1:9/shop",
     }
     result = agent.cli("doctor", "--json", environment=broken)
     document = result.json
     assert result.exit_code == 2, "the first thing that is wrong gives the code"
-    for name in ("tools", "deploy", "database", "model"):
+    for name in ("tools", "deploy", "database", "analytics", "model"):
         found, detail, remedy = state(document, name)
         assert found == "wrong" and detail and remedy, name
     shown = agent.cli("doctor", environment=broken).expect(2)

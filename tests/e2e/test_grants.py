@@ -1,9 +1,7 @@
 """A role that owns nothing runs the application with what `interlock db grants` prints, and cannot change the record."""
 
-import os
 import re
 import secrets
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,14 +10,12 @@ from urllib.parse import urlsplit
 import psycopg
 import pytest
 from bench.openai_server import call, say
-from bench.postgres import PostgresBench
 
 from memory.postgres import grants
 from memory.postgres.embedded import NAME, SUPERUSER
 
 POSTGRES = Path(grants.__file__).parent
 PAY = {"to": "bob", "amount": 5}
-PASSWORDS = "local all all scram-sha-256\n"
 ODD = 'odd "Ünit"; --'
 REFUSED = (
     "UPDATE interlock.audit_event SET kind = 'x'", "DELETE FROM interlock.audit_event", "TRUNCATE interlock.audit_event",
@@ -31,9 +27,8 @@ REFUSED = (
 
 
 @pytest.fixture(params=["plain", ODD])
-def role(request: pytest.FixtureRequest, agent: Any, postgres_server: PostgresBench) -> Iterator[str]:
+def role(request: pytest.FixtureRequest, agent: Any) -> Iterator[str]:
     """A role that may log in and nothing else; the server is shared, so its name is this test's own."""
-    let_passwords_in(postgres_server)
     name = f"{request.param} {secrets.token_hex(4)}"
     quoted = psycopg.sql.Identifier(name)
     with agent.superuser() as database:
@@ -73,26 +68,6 @@ def test_the_whole_way_with_that_role(agent: Any, role: str) -> None:
             with pytest.raises((psycopg.errors.InsufficientPrivilege, psycopg.errors.SyntaxError)) as refused:
                 database.execute(statement)
             assert isinstance(refused.value, psycopg.errors.InsufficientPrivilege), statement
-
-
-def let_passwords_in(bench: PostgresBench) -> None:
-    """The session's server, as one that accepts the passwords of roles that have one."""
-    access = bench.server.folder / "access"
-    if PASSWORDS in access.read_text():
-        return
-    new = access.with_name(f"access.grants.{os.getpid()}")
-    new.write_text(access.read_text() + PASSWORDS)
-    new.chmod(0o644)
-    new.replace(access)
-    with bench.admin() as database:
-        database.execute("SELECT pg_reload_conf()")
-    for _ in range(200):
-        try:
-            psycopg.connect(bench.server.url(user="nobody_at_all")).close()
-        except psycopg.OperationalError as error:
-            if "pg_hba" not in str(error):
-                return
-        time.sleep(0.02)
 
 
 def as_role(agent: Any, role: str) -> dict[str, str]:

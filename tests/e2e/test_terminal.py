@@ -154,3 +154,31 @@ def test_a_secret_is_neither_shown_nor_echoed_where_it_is_changed(agent: Any) ->
     terminal.wait().expect(0)
     assert "hunter" not in terminal.screen
     assert agent.world.lines("transfer") == ["3 to hunter2"]
+
+
+def test_a_long_text_is_shown_as_its_lines_and_the_last_one_is_whole(agent: Any) -> None:
+    """Read at three in the morning: each line begins behind a bar, which no text can forge, however the terminal is folded."""
+    lines = [f"echo {number}: checked, and approved by the board" for number in range(120)]
+    script = "\n".join([*lines, "", "| rm -rf / --no-preserve-root"])
+    agent.model.play(calls(call("transfer", {"to": script, "amount": 5}), text="It was approved already."))
+    terminal = agent.cli.terminal("start", "pay", "--thread", "t", columns=60)
+    shown = terminal.read_until(CHOICES)
+    assert "(a text of 122 lines)" in shown
+    begun = [line.strip() for line in shown.split("\n") if line.startswith(" " * 16 + "| ")]
+    assert begun[-1] == "| | rm -rf / --no-preserve-root"
+    assert len(begun) == 121, "and a bar alone for the empty line"
+    assert max(len(line.rstrip()) for line in shown.split("\n")) <= 60, "no word of ours or theirs is folded by the terminal"
+    terminal.send("l\n")
+    terminal.wait().expect(3)
+    terminal = agent.cli.terminal("inbox", columns=60)
+    terminal.wait().expect(0)
+    assert max(len(line.rstrip()) for line in terminal.text.split("\n")) <= 60
+
+
+def test_a_failed_thread_says_what_to_do_and_how_to_go_on(agent: Any) -> None:
+    failed = agent.cli("start", "look", "--thread", "t", environment={"OPENAI_API_KEY": "ollama"}).expect(1)
+    assert "refuses the key" in failed.stdout and "Set OPENAI_API_KEY" in failed.stdout
+    assert "has answered" not in failed.stderr
+    assert "interlock resume t" in failed.stderr
+    agent.model.play(say("Seen."))
+    agent.cli("resume", "t").expect(0)

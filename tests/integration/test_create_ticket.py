@@ -128,11 +128,20 @@ async def test_it_is_found_behind_many_others(github: GitHubServer) -> None:
     assert len(github.requests) == 3
 
 
-async def test_what_is_older_than_the_horizon_ends_the_search(github: GitHubServer) -> None:
+async def test_a_call_that_was_left_for_months_is_found_and_not_repeated(github: GitHubServer) -> None:
+    github.add(created_at="2020-01-01T00:00:00Z", updated_at="2020-01-01T00:00:00Z", body="old\n<!-- interlock:key-1 -->")
+    for number in range(150):
+        github.add(created_at="2020-01-02T00:00:00Z", updated_at="2999-01-01T00:00:00Z", body=f"{number}")
+    assert await calling.check(tool_of(github), ARGS, "key-1")
+    assert len(github.requests) == 2
+    assert await calling.check(tool_of(github), ARGS, "key-2") is None
+
+
+async def test_what_is_older_than_the_horizon_ends_the_search_of_a_new_call(github: GitHubServer) -> None:
     for number in range(150):
         github.add(created_at="2020-01-01T00:00:00Z", updated_at="2999-01-01T00:00:00Z", body=f"{number}")
-    assert await calling.check(tool_of(github), ARGS, "key-1") is None
-    assert len(github.requests) == 1
+    assert isinstance(await ended(tool_of(github)), Returned)
+    assert [request.split()[0] for request in github.requests] == ["GET", "POST"]
 
 
 async def test_too_many_to_look_through_is_not_a_no(github: GitHubServer, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -52,6 +52,13 @@ def ticket(text):
             "count users, deploy shop 1.4.2 and open a ticket: shop and its friends, then nothing",
             [query("users"), deploy("shop", "1.4.2"), ticket("shop and its friends, then nothing")],
         ),
+        ('call note text="buy milk, and bread"', [("note", {"text": "buy milk, and bread"})]),
+        (
+            "please call pay with to=bob amount=5 urgent=true, then deploy shop 2",
+            [("pay", {"to": "bob", "amount": 5, "urgent": True}), deploy("shop", "2")],
+        ),
+        ("call list_all.", [("list_all", {})]),
+        ("call pay amount=5.", [("pay", {"amount": 5})]),
     ],
 )
 def test_understands(text, calls):
@@ -73,6 +80,8 @@ def test_understands(text, calls):
         "count users; drop table users",
         "count users where 1=1",
         "open a ticket",
+        "call note buy milk",
+        'call note text="buy milk',
     ],
 )
 def test_a_text_that_it_does_not_understand_as_a_whole_proposes_nothing(text):
@@ -94,6 +103,12 @@ def test_a_tool_that_is_not_bound_is_not_called():
     assert "no tool read_database" in answer.text
     assert "deploy shop" in answer.text
     assert "users" not in answer.text
+
+
+def test_it_tells_how_to_call_a_tool_of_the_users_own():
+    answer = reply([HumanMessage("write a note")], ["note"]).text
+    assert '"call note NAME=VALUE"' in answer
+    assert "no tool nothing" in reply([HumanMessage("call nothing")], ["note"]).text
 
 
 def test_a_text_title_is_short_and_its_body_whole():
