@@ -134,11 +134,11 @@ class Sequence(RuleBasedStateMachine):
         return await stores.runs.acquire(self.thread, "driver", 3600)
 
     @rule(type=votes, by=people, of=places, look=looks, amount=amounts)
-    def votes(self, type: Any, by: Person, of: int, look: str, amount: int) -> None:  # noqa: A002
+    def votes(self, type: Any, by: Person, of: int, look: str, amount: int) -> None:
         self._one(self._move(type, by, of, look, amount))
 
     @rule(type=st.sampled_from(["approve", "reject"]), by=st.sampled_from(PEOPLE[:4]))
-    def decides_the_newest(self, type: Any, by: Person) -> None:  # noqa: A002
+    def decides_the_newest(self, type: Any, by: Person) -> None:
         self._one(self._move(type, by, len(self.plain.chain) - 1, "now", 0))
 
     @rule(of=places, amount=st.sampled_from(AMOUNTS[:3]))
@@ -153,9 +153,8 @@ class Sequence(RuleBasedStateMachine):
 
     @rule()
     def time_passes(self) -> None:
-        """Every deadline there is runs out, by the database's clock."""
-        late = "UPDATE interlock.approval SET expires_at = clock_timestamp() - interval '1s' WHERE thread_id = %s AND expires_at IS NOT NULL"
-        self.world.sql.execute(late, (self.thread,))
+        """Every deadline there is runs out, by the database's clock; of a call that began, it is history."""
+        self.world.sql.execute(LATE, (self.thread,))
         for question in self.plain.chain:
             question.late = question.deadline
 
@@ -260,9 +259,13 @@ class Sequence(RuleBasedStateMachine):
             assert not (four_eyes and own)
 
 
+LATE = """
+UPDATE interlock.approval a SET expires_at = clock_timestamp() - interval '1s'
+WHERE thread_id = %s AND expires_at IS NOT NULL AND NOT EXISTS (SELECT FROM interlock.execution e WHERE e.approval_id = a.approval_id)
+"""
 BEGUN = """
-SELECT a.required, count(DISTINCT d.voter), a.status = 'approved' AND coalesce(e.started_at <= a.expires_at OR a.expires_at < a.requested_at,
-    true), e.args_sha256 = a.args_sha256, (a.rules ->> 'four_eyes')::boolean,
+SELECT a.required, count(DISTINCT d.voter), a.status = 'approved' AND coalesce(e.started_at <= a.expires_at, true),
+    e.args_sha256 = a.args_sha256, (a.rules ->> 'four_eyes')::boolean,
     bool_or(split_part(d.actor, '@', 1) IN (split_part(r.requester, '@', 1), split_part(r.starter, '@', 1)))
 FROM interlock.execution e JOIN interlock.approval a USING (approval_id) JOIN interlock.run r ON r.thread_id = e.thread_id
 JOIN interlock.decision d ON d.approval_id = a.approval_id AND d.version = a.version AND d.type IN ('approve', 'modify')
