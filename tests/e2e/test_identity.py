@@ -32,7 +32,7 @@ def test_a_tool_that_prints_its_environment_shows_no_token_no_address_and_no_key
 
 def test_a_name_that_is_only_said_is_recorded_as_claimed_and_no_other_is_believed(agent: Any) -> None:
     """`--as ceo` is a claim, and `LOGNAME=ceo` is nothing at all."""
-    as_ceo = {name: "ceo" for name in ("LOGNAME", "USER", "USERNAME", "SUDO_USER", "INTERLOCK_TENANT")}
+    as_ceo = dict.fromkeys(("LOGNAME", "USER", "USERNAME", "SUDO_USER", "INTERLOCK_TENANT"), "ceo")
     agent.start(call("transfer", PAY), call("transfer", PAY), say("Done."), environment=as_ceo)
     agent("approve", "t", "--as", "ceo", expect=3, environment=as_ceo)
     agent("approve", "t", expect=0, environment=as_ceo)
