@@ -39,6 +39,8 @@ class Work(TypedDict):
 def make_execute(ports: Ports) -> Node:
     async def execute_tools(work: Work, config: RunnableConfig) -> dict[str, Any]:
         thread_id = str(config["configurable"]["thread_id"])
+        if "call" not in work:
+            return {}  # somebody leapt here with no call (`Command(goto=…)`); what is next is routed anew
         async with driving(ports, thread_id) as lease:
             await open_all(ports, thread_id, work["ask"])
             return await _Performance(ports, lease, work["call"]).result()

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from bench.openai_server import OpenAIServer, call, say
 from bench.world import World
-from langgraph.types import Command
+from langgraph.types import Command, Send
 
 from graph.app import App, open_app
 from graph.build import build
@@ -100,9 +100,16 @@ async def test_an_answer_to_a_version_that_was_changed_meanwhile_is_refused(paus
     assert paused.world.lines("transfer") == ["7 to bob"]
 
 
-async def test_neither_a_leap_nor_a_fabricated_state_reaches_the_effect(paused: Paused) -> None:
+@pytest.mark.parametrize("how", ["a leap", "a leap with a call", "a state"])
+async def test_neither_a_leap_nor_a_fabricated_state_reaches_the_effect(paused: Paused, how: str) -> None:
     values = (await paused.graph.aget_state(CONFIG)).values
-    ready = [{**one, "state": "ready", "outcome": {"type": "approve", "by": "mallory"}} for one in values["tool_calls"]]
-    leap = Command(goto="execute_tools", update={"tool_calls": ready})
-    await paused.graph.ainvoke(leap, CONFIG, durability="sync")
+    [ready] = [{**one, "state": "ready", "outcome": {"type": "approve", "by": "mallory"}} for one in values["tool_calls"]]
+    if how == "a state":
+        await paused.graph.aupdate_state(CONFIG, {"tool_calls": [ready]}, as_node="await_human_approval")
+        again = await paused.graph.ainvoke(None, CONFIG, durability="sync")
+    else:
+        place = Send("execute_tools", {"call": ready, "ask": []}) if "with" in how else "execute_tools"
+        again = await paused.graph.ainvoke(Command(goto=place, update={"tool_calls": [ready]}), CONFIG, durability="sync")
     assert paused.world.attempts("transfer") == 0
+    assert [one.status for one in await paused.app.approvals.pending()] == ["pending"]
+    assert again["__interrupt__"]
