@@ -55,12 +55,12 @@ class Person:
 
 @dataclass(frozen=True)
 class Move:
-    """One thing that somebody does: a vote, a look at the clock, or an attempt to begin the call."""
+    """One thing that somebody does: a vote, a look at the clock, or what a driver does: begins the call, leaves, comes back."""
 
-    type: Literal["approve", "modify", "reject", "escalate", "cancel", "expire", "begin"]
-    of: int  # which question of the chain of escalations
+    type: Literal["approve", "modify", "reject", "escalate", "cancel", "expire", "begin", "leave", "return"]
+    of: int = 0  # which question of the chain of escalations
     by: Person | None = None
-    seen: int | None = None  # the version that was looked at
+    seen: int | None = None  # the version that was looked at; of who leaves: the reasons to go on that they know of
     amount: int = 0  # to modify to, or to begin with
 
 
@@ -85,22 +85,31 @@ class Question:
 
 @dataclass
 class Thread:
-    """`told` counts what has to be on the record, `wakes` the reasons to go on."""
+    """`told` counts what has to be on the record, `wakes` the reasons to go on, `left_at` those that the last driver knew when it left."""
 
     requester: Person
     starter: Person
     chain: list[Question]
-    began: bool = False
+    began: int = 0  # in which turn of a driver
+    turn: int = 1
     wakes: int = 0
+    driven: bool = True
+    left_at: int = 0
     told: dict[str, int] = field(default_factory=lambda: {"approval_requested": 1})
 
     def play(self, move: Move) -> str:
         """What comes of it: "ok", how the call began, or the code of a refusal."""
-        if move.of >= len(self.chain):
-            return "refused" if move.type == "begin" else "no_such_approval"
-        question = self.chain[move.of]
+        if move.type == "return":
+            return self._return()
+        if move.type in {"begin", "leave"} and not self.driven:
+            return "lease_lost"
+        if move.type == "leave":
+            return self._leave(move)
+        question = self.chain[move.of] if move.of < len(self.chain) else None
         if move.type == "begin":
             return self._begin(question, move)
+        if question is None:
+            return "no_such_approval"
         if move.type == "expire":
             return self._expire(question)
         answer = self._decide(question, move)
@@ -108,12 +117,24 @@ class Thread:
             self._tell("refused_attempt")
         return answer
 
-    def _begin(self, question: Question, move: Move) -> str:
+    def _leave(self, move: Move) -> str:
+        if move.seen != self.wakes:
+            return "stays"
+        self.driven, self.left_at = False, self.wakes
+        return "ok"
+
+    def _return(self) -> str:
+        if self.driven:
+            return "busy"
+        self.driven, self.turn = True, self.turn + 1
+        return "ok"
+
+    def _begin(self, question: Question | None, move: Move) -> str:
         if self.began:
-            return "running"
-        if question.status != "approved" or question.late or question.amount != move.amount:
+            return "running" if self.began == self.turn else "unsettled"
+        if question is None or question.status != "approved" or question.late or question.amount != move.amount:
             return "refused"
-        self.began = True
+        self.began = self.turn
         self._tell("execution_started")
         return "go"
 

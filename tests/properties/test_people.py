@@ -153,6 +153,14 @@ class Sequence(RuleBasedStateMachine):
             if question.status == "approved":
                 self._one(Move("begin", of, amount=question.amount))
 
+    @rule(old=st.integers(0, 1))
+    def the_driver_leaves(self, old: int) -> None:
+        self._one(Move("leave", seen=self.plain.wakes - old))
+
+    @rule()
+    def a_driver_comes_back(self) -> None:
+        self._one(Move("return"))
+
     @rule()
     def time_passes(self) -> None:
         """Every deadline there is runs out, by the database's clock; of a call that began, it is history."""
@@ -169,18 +177,24 @@ class Sequence(RuleBasedStateMachine):
         newest = len(self.plain.chain) - 1
         moves = []
         for _ in range(data.draw(st.integers(2, 3))):
-            kind = data.draw(st.sampled_from(["vote", "vote", "vote", "begin", "expire"]))
+            kind = data.draw(st.sampled_from(["vote", "vote", "vote", "begin", "leave", "expire"]))
             if kind == "vote":
                 moves.append(self._move(data.draw(votes), data.draw(people), newest, "now", data.draw(amounts)))
             elif kind == "begin":
                 moves.append(Move("begin", newest, amount=self.plain.chain[newest].amount))
             else:
-                moves.append(Move("expire", newest))
+                moves.append(Move(kind, newest, seen=self.plain.wakes))
         self._race(moves)
 
     @invariant()
     def the_stores_hold_what_the_rules_say(self) -> None:
         assert self.world(self._standing()) == (standing(self.plain), self.plain.wakes, self.plain.told)
+
+    @invariant()
+    def no_decision_is_lost(self) -> None:
+        """Either somebody drives, or who looks for threads that were left finds this one."""
+        if not self.plain.driven and self.plain.wakes > self.plain.left_at:
+            assert self.thread in [run.thread_id for run in self.world(self.world.stores.runs.left())]
 
     def teardown(self) -> None:
         if hasattr(self, "plain"):
@@ -218,6 +232,18 @@ class Sequence(RuleBasedStateMachine):
     async def _really(self, move: Move, chain: list[Approval]) -> str:
         stores = self.world.stores
         name = chain[move.of].approval_id if move.of < len(chain) else "f" * 32
+        try:
+            if move.type == "leave":
+                return "ok" if await stores.runs.settle(self.lease, seen_wake_seq=move.seen or 0, status="waiting") else "stays"
+            if move.type == "return":
+                self.lease = await stores.runs.acquire(self.thread, "driver", 3600)
+                return "ok"
+            return await self._begins_or_decides(move, chain, name)
+        except InterlockError as error:
+            return error.code
+
+    async def _begins_or_decides(self, move: Move, chain: list[Approval], name: str) -> str:
+        stores = self.world.stores
         if move.type == "begin":
             args = {"to": "eve", "amount": move.amount}
             intent = stores.intent(
@@ -233,10 +259,7 @@ class Sequence(RuleBasedStateMachine):
         detail: dict[str, Any] = {"args": {"to": "eve", "amount": move.amount}} if move.type == "modify" else {}
         ballot = Ballot(move.type, _identity(move.by), "", detail, move.seen)
         validate = validator(self.world.registry, self.world.policy, Facts("x", "default", self.thread, chain[0].requested_at))
-        try:
-            await stores.approvals.decide(name, ballot, judge_with(validate, await self.world.electorate.people(move.by.tier)))
-        except InterlockError as error:
-            return error.code
+        await stores.approvals.decide(name, ballot, judge_with(validate, await self.world.electorate.people(move.by.tier)))
         return "ok"
 
     async def _chain(self) -> list[Approval]:
@@ -253,7 +276,7 @@ class Sequence(RuleBasedStateMachine):
     def _begun_by_right(self) -> None:
         """Read from the tables alone, without either writing of the rules: what began had its approvals, in time, from others."""
         rows = self.world.sql.execute(BEGUN, (self.thread,)).fetchall()
-        assert len(rows) == self.plain.began
+        assert len(rows) == bool(self.plain.began)
         for required, have, in_time, same, four_eyes, own in rows:
             assert have >= required
             assert in_time
