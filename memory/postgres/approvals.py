@@ -6,7 +6,7 @@ from typing import Any
 from psycopg.types.json import Json
 
 from memory.approvals import Approval, Ballot, Judge, NewApproval, Revision, Ruling, Vote
-from memory.errors import InterlockError, NotFoundError
+from memory.errors import InterlockError, NotFoundError, RefusedError
 from memory.people import Identity
 from memory.postgres.audit import append, on_record
 from memory.postgres.database import Connection, Database
@@ -91,6 +91,7 @@ class PostgresApprovals:
             if row is None:
                 raise NotFoundError(f"There is no approval {approval_id!r}.", code="no_such_approval")
             approval = _approval(row)
+            await _refuse_who_is_no_operator_any_more(db, ballot.actor)
             votes = [_vote(vote) for vote in await (await db.execute(VOTES, (approval_id,))).fetchall()]
             ruling = judge(approval, votes, ballot)
             await self._write(db, approval, ballot, ruling)
@@ -165,6 +166,15 @@ async def insert(db: Connection, new: NewApproval) -> bool:
     return bool(done.rowcount)
 
 
+async def _refuse_who_is_no_operator_any_more(db: Connection, actor: Identity) -> None:
+    """Their token was looked at when the command began, and that may be long ago at a terminal."""
+    if actor.source == "token":
+        row = await (await db.execute(IN_FORCE, (actor.name,))).fetchone()
+        if row is not None and row["in_force"] is False:
+            remedy = "`interlock operator add` makes a new one."
+            raise RefusedError(f"The operator token of {actor.name} was revoked or has expired.", remedy=remedy, code="unknown_token")
+
+
 async def _on_the_record(
     db: Connection, approval: Approval, ballot: Ballot, ruling: Ruling, new: Revision, version: int
 ) -> dict[str, Any]:
@@ -210,6 +220,9 @@ def _approval(row: Mapping[str, Any]) -> Approval:
 
 LOCK_RUN = """
 SELECT 1 FROM interlock.run WHERE thread_id = (SELECT thread_id FROM interlock.approval WHERE approval_id = %s) FOR NO KEY UPDATE
+"""
+IN_FORCE = """
+SELECT bool_or(revoked_at IS NULL AND coalesce(expires_at > clock_timestamp(), true)) AS in_force FROM interlock.operator WHERE name = %s
 """
 VOTES = "SELECT * FROM interlock.decision WHERE approval_id = %s ORDER BY at"
 INSERT = """

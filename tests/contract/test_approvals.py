@@ -14,6 +14,8 @@ from memory.approvals import Approval, Ballot, Revision
 from memory.errors import AlreadyDecidedError, ConflictError, InterlockError, NotFoundError, RefusedError, StaleError
 from memory.leases import LeaseLostError
 from memory.people import Identity
+from memory.postgres.database import Database
+from memory.postgres.operators import PostgresOperators
 from memory.runs import NewRun
 
 
@@ -265,6 +267,20 @@ async def test_a_settled_lease_is_gone(stores: Stores) -> None:
         await stores.ledger.begin(lease, stores.intent(critical=False))
     run = await stores.runs.get("t")
     assert run and (run.status, run.final_answer) == ("completed", "Done.") and (await stores.kinds())[-1] == "thread_ended"
+
+
+async def test_a_token_that_is_revoked_before_the_decision_decides_nothing(stores: Stores, database: Database) -> None:
+    """Whenever it was looked at: a person can sit at a terminal for long."""
+    await stores.begin_run()
+    await stores.approvals.open([stores.question()])
+    operators = PostgresOperators(database)
+    await operators.add("alice", 1, "old", BOB, seconds=None)
+    await operators.revoke("alice", BOB)
+    with pytest.raises(RefusedError) as refused:
+        await stores.decide("approve", ALICE)
+    assert refused.value.code == "unknown_token" and (await stores.kinds())[-1] == "refused_attempt"
+    await operators.add("alice", 1, "new", BOB, seconds=None)
+    assert (await stores.decide("approve", ALICE)).status == "approved"
 
 
 # --- secrets ---------------------------------------------------------------------------------------------------------
