@@ -173,12 +173,13 @@ class Thread:
             return why
         if move.type in {"approve", "modify"} and move.by.voter in question.votes:
             return "voted_already"
+        if move.type == "escalate" and question.tier >= 3:
+            return "no_higher_tier"
+        if move.type in {"reject", "escalate"}:
+            question.votes[move.by.voter] = move.type  # who had approved takes that back
         match move.type:
             case "reject":
-                question.votes[move.by.voter] = "reject"  # who had approved takes that back
                 self._close(question, "rejected", "approval_decided")
-            case "escalate" if question.tier >= 3:
-                return "no_higher_tier"
             case "escalate":
                 self._raise(question)
             case "modify":
