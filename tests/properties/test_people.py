@@ -308,6 +308,7 @@ def _identity(person: Person) -> Identity:
     return Identity(person.name, person.source)  # type: ignore[arg-type]  # a text of the rules' second writing
 
 
+@pytest.mark.timeout(180 if TRIES <= 25 else 7200)
 def test_no_sequence_begins_what_the_rules_do_not_allow_or_loses_a_decision(world: World) -> None:
     Sequence.world = world
     chosen = settings(
