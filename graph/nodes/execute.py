@@ -29,7 +29,7 @@ CHECK_FAILED = "its check cannot tell"
 COPY = "This thread is a copy, and this call belongs to the other one. Nothing was run."
 
 
-class Work(TypedDict):
+class Work(TypedDict, total=False):
     """What `Send` carries: one call, and the siblings that people are to be asked about meanwhile."""
 
     call: Call
