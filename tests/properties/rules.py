@@ -164,6 +164,7 @@ class Thread:
         if move.seen is not None and move.seen != question.version:
             return "stale"
         if move.type == "cancel":
+            question.votes[move.by.voter] = "cancel"
             self._close(question, "cancelled", "approval_decided")
             return "ok"
         if question.late:
