@@ -76,7 +76,7 @@ def _refuse_if_not_permitted(question: Approval, votes: Sequence[Vote], ballot: 
     _refuse_person(question, ballot.actor, people)
     if ballot.type != "escalate":
         _refuse_own_request(question, ballot.actor)
-    mine = [vote for vote in votes if vote.voter == ballot.actor.voter and vote.version == question.version]
+    mine = [vote for vote in votes if vote.version == question.version and is_same_person(vote.actor, ballot.actor)]
     if mine and ballot.type in {"approve", "modify"}:  # who has approved may still say no
         raise RefusedError(f"{ballot.actor} has voted on this already.", code="voted_already")
 
@@ -118,6 +118,11 @@ def asked_for_it(question: Approval, actor: Identity) -> bool:
     """Under any source: the account ada on a machine and the operator ada are taken for one."""
     askers = {question.requester.name, question.requester.account, question.starter.name, question.starter.account}
     return bool({actor.name, actor.account} & askers) or actor.voter == question.starter.voter
+
+
+def is_same_person(one: Identity, other: Identity) -> bool:
+    """One name under two sources is one person, and so are all names that nobody has verified."""
+    return one.voter == other.voter or bool({one.name, one.account} & {other.name, other.account})
 
 
 def _count(question: Approval, ballot: Ballot, validate: Validate | None, people: People) -> Ruling:

@@ -7,12 +7,13 @@ import os
 import pydoc
 import shutil
 import sys
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from graph import screen, view
 from graph.console import colours
 from graph.deciding import decide
-from memory.approvals import Approval, Ballot
+from memory.approvals import Approval, Ballot, masked
 from memory.errors import InterlockError
 from memory.people import Identity
 from memory.text import clean
@@ -94,7 +95,7 @@ async def _made(choice: str, approval: Approval, me: Identity) -> Ballot | None:
             text = await _line("What came out? ", keep=True)
             return Ballot("done", me, "", {"text": clean(text)}, seen) if text else None
         case "modify":
-            args = await _arguments(approval.args)
+            args = await _arguments(approval.args, approval.rules.get("secret", []))
             return Ballot("modify", me, "", {"args": args}, seen) if args else None
     comment = await _line("Why? ", keep=True)
     if comment is None:
@@ -102,16 +103,17 @@ async def _made(choice: str, approval: Approval, me: Identity) -> Ballot | None:
     return Ballot("reject", me, clean(comment), {"then": "stop" if choice == "stop" else "continue"}, seen)
 
 
-async def _arguments(before: dict[str, Any]) -> dict[str, Any] | None:
-    new = dict(before)
+async def _arguments(before: dict[str, Any], secret: Sequence[str]) -> dict[str, Any] | None:
+    new, shown = dict(before), masked(before, secret)
     _say("An empty line keeps the value in brackets.")
     for name, value in before.items():
-        text = await _line(f"{screen.escape(name)} [{screen.escape(json.dumps(value, ensure_ascii=False))}]: ", keep=True)
+        prompt = f"{screen.escape(name)} [{screen.escape(json.dumps(shown[name], ensure_ascii=False))}]: "
+        text = await _line(prompt, keep=True, echo=name not in secret)
         if text is None:
             return None
         if text:
             new[name] = text if isinstance(value, str) else _json(text)
-    _say("It would run with " + screen.escape(json.dumps(new, ensure_ascii=False, indent=2), lines=True))
+    _say("It would run with " + screen.escape(json.dumps(masked(new, secret), ensure_ascii=False, indent=2), lines=True))
     _forget_what_was_typed()
     return new if await _line("[y]es, or anything else to leave it waiting? ") in {"y", "yes"} else None
 
@@ -123,9 +125,17 @@ def _json(text: str) -> Any:
         return text
 
 
-async def _line(prompt: str, *, keep: bool = False) -> str | None:
+async def _line(prompt: str, *, keep: bool = False, echo: bool = True) -> str | None:
     """None at the end of input."""
     print(prompt, end="", file=sys.stderr, flush=True)  # noqa: T201 - this is the terminal
+    with contextlib.nullcontext() if echo else _unseen():
+        text = await _read()
+    if not echo:
+        _say("")
+    return text if keep or text is None else text.lower()
+
+
+async def _read() -> str | None:
     line = b""
     while not line.endswith(b"\n"):
         await _typed()
@@ -133,8 +143,22 @@ async def _line(prompt: str, *, keep: bool = False) -> str | None:
         if not piece:
             return None
         line += piece
-    text = line.decode(errors="replace").strip()
-    return text if keep else text.lower()
+    return line.decode(errors="replace").strip()
+
+
+@contextlib.contextmanager
+def _unseen() -> Iterator[None]:
+    """What is typed is not echoed."""
+    import termios
+
+    before = termios.tcgetattr(sys.stdin.fileno())
+    quiet = [*before]
+    quiet[3] &= ~termios.ECHO
+    termios.tcsetattr(sys.stdin.fileno(), termios.TCSADRAIN, quiet)
+    try:
+        yield
+    finally:
+        termios.tcsetattr(sys.stdin.fileno(), termios.TCSADRAIN, before)
 
 
 def _forget_what_was_typed() -> None:

@@ -52,7 +52,7 @@ class Driver:
     async def advance(self, thread_id: str) -> Run:
         """Until the thread ends or waits for a person. Raises NotFoundError, BusyError, or how the run failed."""
         run = await self.ports.runs.get(thread_id) or await self._adopt(thread_id)
-        if run.status in OVER and not await self._unsettled(run):
+        if run.status in OVER and run.wake_seq == run.settled_seq:
             return run
         reach("before_claim")
         owner = run.lease_owner
@@ -64,6 +64,7 @@ class Driver:
             if run.status in OVER:
                 for call_key in await self._unsettled(run):
                     await self.ports.ledger.past(lease, call_key)
+                await self.ports.runs.caught_up(lease, seen_wake_seq=run.wake_seq)
             else:
                 await expire(self.ports.approvals, self.ports.electorate, thread_id)
                 await self._drive(lease)

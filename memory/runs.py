@@ -23,11 +23,15 @@ class NewRun:
     tenant: str
     graph_version: str
     tools_version: str
+    detached: bool = False  # nobody drives it yet: whoever looks for work may
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """Times are aware and in UTC, by the database's clock; `lease_live` too is judged by that clock."""
+    """Times are aware and in UTC, by the database's clock; `lease_live` too is judged by that clock.
+
+    `wake_seq` grows with each decision and wish; `settled_seq` is how far a driver has taken them up.
+    """
 
     thread_id: str
     status: Status
@@ -42,6 +46,7 @@ class Run:
     error: Mapping[str, Any] | None
     cancel_requested: Mapping[str, Any] | None
     wake_seq: int
+    settled_seq: int
     lease_owner: str | None
     lease_epoch: int
     lease_since: datetime | None
@@ -57,7 +62,7 @@ class Runs(Protocol):
     async def get(self, thread_id: str) -> Run | None: ...
 
     async def left(self) -> Sequence[Run]:
-        """Those that could go on, oldest first: begun and not ended, decided or overdue and not taken up, or to be cancelled.
+        """Those that could go on, oldest first: begun and not ended, overdue, or with a decision or wish that was not taken up.
 
         `lease_live` tells of each whether a process may still drive it.
         """
@@ -80,6 +85,9 @@ class Runs(Protocol):
         error: Mapping[str, Any] | None = None,
     ) -> bool:
         """Writes how the thread stands and gives the lease up, unless it was woken since: then False, and nothing is written."""
+
+    async def caught_up(self, lease: Lease, *, seen_wake_seq: int) -> None:
+        """As `settle` for a thread that had ended before: how it ended stands, and what came later was taken up."""
 
     async def release(self, lease: Lease) -> None:
         """Gives the lease up on an error's way out; a lease that is lost already is no error."""

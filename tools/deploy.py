@@ -12,8 +12,8 @@ INTERLOCK_DEPLOY_ENV (comma-separated).
     a signal (also 128 + n)   nobody knows, and so after 300 seconds, when its process group is ended
 
 A command with `{action}` knows more than `deploy`: `check` asks whether the deploy with that key happened (0: yes,
-3: no, any other: it cannot tell), `rollback` undoes it (its key is the undo's own). Without `{action}`, a person
-settles what is unknown.
+3: no, any other: it cannot tell), `rollback` undoes it (its key is the undo's own). It is not asked while a process of
+that deploy is still at work, which may outlive ours: then, as without `{action}`, a person settles what is unknown.
 
 Without INTERLOCK_DEPLOY_COMMAND, a row in the release register `interlock.release` is the deploy: it commits together
 with its outcome, and the way back deploys the version before.
@@ -29,6 +29,7 @@ import signal
 import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import IO, Annotated, Any, Literal, Self
 
 from langchain_core.tools import BaseTool, ToolException
@@ -164,6 +165,8 @@ class Command:
 
 def _by_command(command: Command) -> BaseTool:
     async def was_deployed(idempotency_key: str, project_id: str, version: str, environment: str) -> str | None:
+        if (pid := await asyncio.to_thread(_still_at_it, idempotency_key)) is not None:
+            raise ToolException(f"Process {pid} of that deploy is still at work.")
         words = {"project_id": project_id, "version": version, "environment": environment}
         code, output = await command.run("check", idempotency_key, **words)
         if code not in {0, DID_NOT_HAPPEN}:
@@ -215,6 +218,19 @@ async def _run(arguments: list[str], environment: Mapping[str, str]) -> tuple[in
             await _end(process)
             raise
         return code, await asyncio.to_thread(_last_of, output)
+
+
+def _still_at_it(idempotency_key: str) -> int | None:
+    """A process that a deploy with this key left behind: it leads a session of its own, so it outlives a driver that was killed.
+
+    Where /proc does not tell, no driver is ever taken for certainly dead, and a check that says no is not believed (memory/leases.py).
+    """
+    marks = {f"DEPLOY_IDEMPOTENCY_KEY={idempotency_key}".encode(), b"DEPLOY_ACTION=deploy"}
+    for entry in Path("/proc").glob("[0-9]*/environ"):
+        with contextlib.suppress(OSError):
+            if marks <= set(entry.read_bytes().split(b"\0")):
+                return int(entry.parent.name)
+    return None
 
 
 async def _end(process: asyncio.subprocess.Process) -> None:

@@ -18,8 +18,8 @@ async def standing(application: "App", thread_id: str, *, driven: bool = True) -
     document = await application.view(thread_id)
     code = EXIT[document["status"]] if driven else 0
     hint = screen.hints(document)
-    if not hint and await application.is_left(thread_id):
-        hint = f"No process drives it. Go on with: interlock resume {thread_id}"
+    if (not hint or document["status"] == "running") and await application.is_left(thread_id):
+        hint = f"No process drives it. Go on with: interlock resume {thread_id}\n{hint}".strip()
     return Shown(document, screen.thread(document, width=width()), code, hint)
 
 

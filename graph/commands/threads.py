@@ -48,6 +48,7 @@ def start(
         new = NewRun(
             thread_id=thread_id, input=clean(text), requester=Identity(named(requester), "claimed") if requester else starter,
             starter=starter, tenant=application.settings.tenant, graph_version=GRAPH_VERSION, tools_version=application.registry.version,
+            detached=detach,
         )  # fmt: skip
         if not detach:
             application.driver()  # a mistake in the settings is told before there is a thread

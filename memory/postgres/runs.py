@@ -102,6 +102,10 @@ class PostgresRuns:
                 })  # fmt: skip
         return True
 
+    async def caught_up(self, lease: Lease, *, seen_wake_seq: int) -> None:
+        async with self._database.connection() as db:
+            await _changed(db, lease, CAUGHT_UP, {"seen": seen_wake_seq})
+
     async def release(self, lease: Lease) -> None:
         async with self._database.connection() as db:
             await db.execute(RELEASE, {"thread_id": lease.thread_id, "epoch": lease.epoch})
@@ -153,6 +157,7 @@ def _parameters(new: NewRun) -> dict[str, Any]:
         "tenant": new.tenant,
         "graph_version": new.graph_version,
         "tools_version": new.tools_version,
+        "wake_seq": int(new.detached),
     }
 
 
@@ -171,6 +176,7 @@ def _run(row: Mapping[str, Any]) -> Run:
         error=row["error"],
         cancel_requested=row["cancel_requested"],
         wake_seq=row["wake_seq"],
+        settled_seq=row["settled_seq"],
         lease_owner=row["lease_owner"],
         lease_epoch=row["lease_epoch"],
         lease_since=row["lease_since"],
@@ -182,10 +188,11 @@ def _run(row: Mapping[str, Any]) -> Run:
 
 INSERT = """
 INSERT INTO interlock.run (
-    thread_id, input, requester, requester_source, starter, starter_source, tenant, lineage_root, graph_version, tools_version)
+    thread_id, input, requester, requester_source, starter, starter_source, tenant, lineage_root, graph_version, tools_version,
+    wake_seq)
 VALUES (
     %(thread_id)s, %(input)s, %(requester)s, %(requester_source)s, %(starter)s, %(starter_source)s, %(tenant)s, %(thread_id)s,
-    %(graph_version)s, %(tools_version)s)
+    %(graph_version)s, %(tools_version)s, %(wake_seq)s)
 ON CONFLICT (thread_id) DO NOTHING
 RETURNING *, false AS lease_live
 """
@@ -207,20 +214,21 @@ RENEW = """
 UPDATE interlock.run SET lease_until = clock_timestamp() + make_interval(secs => %(seconds)s)
 WHERE thread_id = %(thread_id)s AND lease_epoch = %(epoch)s AND lease_owner IS NOT NULL
 """
+# A thread that nobody has driven yet is, for its first minute, on the way into the hands of the process that made it.
 LEFT = """
-WHERE status = 'running' OR (status = 'waiting' AND (
-    cancel_requested IS NOT NULL
-    OR NOT EXISTS (SELECT FROM interlock.approval a WHERE a.thread_id = run.thread_id AND a.status = 'pending')
-    OR EXISTS (SELECT FROM interlock.approval a WHERE a.thread_id = run.thread_id
-        AND (a.decided_at > run.updated_at OR (a.status = 'pending' AND a.expires_at <= clock_timestamp())))))
+WHERE wake_seq <> settled_seq
+    OR (status = 'running' AND (lease_epoch > 0 OR created_at < clock_timestamp() - interval '1 minute'))
+    OR (status = 'waiting' AND EXISTS (SELECT FROM interlock.approval a
+        WHERE a.thread_id = run.thread_id AND a.status = 'pending' AND a.expires_at <= clock_timestamp()))
 ORDER BY updated_at
 """
 SETTLE = """
 UPDATE interlock.run
 SET status = %(status)s, final_answer = %(final_answer)s, error = %(error)s, lease_owner = NULL, lease_until = NULL,
-    updated_at = clock_timestamp()
+    settled_seq = wake_seq, updated_at = clock_timestamp()
 WHERE thread_id = %(thread_id)s
 """
+CAUGHT_UP = "UPDATE interlock.run SET settled_seq = %(seen)s WHERE thread_id = %(thread_id)s AND lease_epoch = %(epoch)s"
 RELEASE = """
 UPDATE interlock.run r
 SET lease_owner = NULL, lease_until = NULL, status = CASE

@@ -84,6 +84,7 @@ def test_two_different_people_are_needed_where_two_are_asked_for(agent: Any, ask
     assert decide(agent, "approve", by=alice).expect(3).json["pending"][0]["have"] == 1
     assert decide(agent, "approve", by=alice).expect(6).json["error"]["code"] == "voted_already"
     assert agent.world.attempts("transfer") == 0
+    assert decide(agent, "approve", "--as", "alice").expect(6).json["error"]["code"] == "voted_already", "alice, whoever says so"
     decide(agent, "approve", by=bob).expect(0)
     assert agent.world.attempts("transfer") == 1
 

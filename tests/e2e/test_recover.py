@@ -4,7 +4,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from bench.openai_server import call, say, silent, status
+from bench.openai_server import call, calls, say, silent, status
 
 HURRY = """
 [[rule]]
@@ -73,3 +73,38 @@ def test_a_thread_that_a_process_drives_is_left_to_it(agent: Any) -> None:
     driver.kill()
     agent.model.play(say("Done."))
     assert recovered(agent) == {"t": "completed"}
+
+
+def test_an_approved_call_beside_an_open_question_is_not_passed_over(agent: Any) -> None:
+    """Ctrl-C between the gate and the effect: the checkpoint is newer than the decision, and the sibling still waits."""
+    both = calls(*(call("transfer", {"to": to, "amount": 5}, id=to) for to in ("ann", "bob")))
+    asked = agent.start(both)["pending"]
+    of_ann = next(one["approval_id"] for one in asked if one["args"]["to"] == "ann")
+    stopped = agent.cli("approve", of_ann, environment={"CRASH_POINT": "before_intent:1:INT"})
+    assert stopped.expect(130).stderr.count("recorded and stands") == 1
+    assert agent.world.lines("transfer") == []
+    assert recovered(agent) == {"t": "waiting"}
+    assert agent.world.lines("transfer") == ["5 to ann"]
+    assert recovered(agent) == {}
+
+
+def test_what_a_person_tells_of_a_call_after_the_end_is_taken_up(agent: Any) -> None:
+    start(agent, "t", "ann")
+    agent.cli("approve", "t", environment=agent.world.environment(crash="after")).expect(-9)
+    [asked] = agent("resume", "t", expect=3)["pending"]
+    agent("cancel", "t", "--comment", "enough", expect=0)
+    agent("resolve", asked["approval_id"], "--done", "it was paid", "--detach", expect=0)
+    assert recovered(agent) == {"t": "cancelled"}
+    assert [one["status"] for one in agent("show", "t", expect=0)["executions"]] == ["succeeded"]
+    assert recovered(agent) == {}
+
+
+def test_a_thread_just_begun_is_left_to_who_begins_it(agent: Any) -> None:
+    agent("start", "one", "--thread", "detached", "--detach", expect=0)
+    agent("start", "two", "--thread", "own", "--detach", expect=0)
+    with agent.superuser() as database:  # as in the instant before its process has the lease
+        database.execute("UPDATE interlock.run SET wake_seq = 0 WHERE thread_id = 'own'")
+    assert recovered(agent, "--dry-run") == {"detached": "running"}
+    with agent.superuser() as database:
+        database.execute("UPDATE interlock.run SET created_at = created_at - interval '2 minutes' WHERE thread_id = 'own'")
+    assert recovered(agent, "--dry-run") == {"detached": "running", "own": "running"}

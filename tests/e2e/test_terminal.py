@@ -141,3 +141,16 @@ def test_progress_goes_to_who_looks_or_to_a_log(agent: Any) -> None:
     ended = next(event for event in events if event["event"] == "tool_ended")
     assert (ended["tool"], ended["status"]) == ("note_add", "success") and ended["seconds"] >= 0
     assert {"at", "event"} <= events[0].keys()
+
+
+def test_a_secret_is_neither_shown_nor_echoed_where_it_is_changed(agent: Any) -> None:
+    agent.rewrite_tools("@tool(is_critical=True)\ndef transfer(", '@tool(is_critical=True, secret=("to",))\ndef transfer(')
+    agent.model.play(call("transfer", {"to": "hunter1", "amount": 5}), say("Paid."))
+    terminal = agent.cli.terminal("start", "pay", "--thread", "t")
+    terminal.read_until(CHOICES)
+    for keys, until in (("m\n", "to ["), ("hunter2\n", "amount ["), ("3\n", "[y]es"), ("y\n", "Paid.")):
+        terminal.send(keys)
+        terminal.read_until(until)
+    terminal.wait().expect(0)
+    assert "hunter" not in terminal.screen
+    assert agent.world.lines("transfer") == ["3 to hunter2"]
