@@ -76,11 +76,15 @@ class Question:
     version: int = 1
     status: str = "pending"
     late: bool = False
-    votes: dict[str, str] = field(default_factory=dict)  # of this version, by voter
+    votes: dict[str, tuple[str, Person]] = field(default_factory=dict)  # of this version, by voter
 
     @property
     def have(self) -> int:
-        return sum(vote in {"approve", "modify"} for vote in self.votes.values())
+        return sum(vote in {"approve", "modify"} for vote, _ in self.votes.values())
+
+    def has_voted(self, one: Person) -> bool:
+        """Under one name or another, from one source or another."""
+        return any(voter == one.voter or one.names & other.names for voter, (_, other) in self.votes.items())
 
 
 @dataclass
@@ -164,7 +168,7 @@ class Thread:
         if move.seen is not None and move.seen != question.version:
             return "stale"
         if move.type == "cancel":
-            question.votes[move.by.voter] = "cancel"
+            question.votes[move.by.voter] = "cancel", move.by
             self._close(question, "cancelled", "approval_decided")
             return "ok"
         if question.late:
@@ -172,12 +176,12 @@ class Thread:
             return "expired"
         if why := self._forbids(question, move.by, asks_only=move.type == "escalate"):
             return why
-        if move.type in {"approve", "modify"} and move.by.voter in question.votes:
+        if move.type in {"approve", "modify"} and question.has_voted(move.by):
             return "voted_already"
         if move.type == "escalate" and question.tier >= 3:
             return "no_higher_tier"
         if move.type in {"reject", "escalate"}:
-            question.votes[move.by.voter] = move.type  # who had approved takes that back
+            question.votes[move.by.voter] = move.type, move.by  # who had approved takes that back
         match move.type:
             case "reject":
                 self._close(question, "rejected", "approval_decided")
@@ -186,7 +190,7 @@ class Thread:
             case "modify":
                 return self._modify(question, move)
             case "approve":
-                question.votes[move.by.voter] = "approve"
+                question.votes[move.by.voter] = "approve", move.by
                 self._counted(question)
         return "ok"
 
@@ -204,7 +208,7 @@ class Thread:
         question.tier, question.required, question.four_eyes = changed.tier, changed.required, changed.four_eyes
         question.sources, question.amount = changed.sources, move.amount
         question.version += 1
-        question.votes = {move.by.voter: "modify"}
+        question.votes = {move.by.voter: ("modify", move.by)}
         self._counted(question)
         return "ok"
 
