@@ -1,6 +1,6 @@
 """The command `interlock`, put together from graph/commands. Standard output is the answer; everything else goes to standard error."""
 
-import graph.commands.token  # noqa: F401  # before all others: see there
+import graph.commands.environment  # noqa: F401  # before all others: see there
 
 # isort: split
 import json

@@ -16,15 +16,9 @@ def is_doorbell(value: Any) -> bool:
     return isinstance(value, Mapping) and set(value) == {"gate_ref"}
 
 
-def read_answer(value: Any, *, tool: str, version: int) -> Ballot | None:
-    """None for everything that is no decision about this one question."""
-    value = _parsed(value)
-    if isinstance(value, Mapping) and isinstance(value.get("decisions"), list):
-        value = value["decisions"]
-    if isinstance(value, list):
-        if len(value) != 1:
-            return None
-        value = value[0]
+def read_answer(value: Any, *, tool: str, version: int, interrupt_id: str = "") -> Ballot | None:
+    """None for everything that is no decision about this one question. `interrupt_id` is the one of the pause that is answered."""
+    value = _the_only_one(value, interrupt_id)
     if not isinstance(value, Mapping):
         return None
     match value.get("type"):
@@ -40,6 +34,18 @@ def read_answer(value: Any, *, tool: str, version: int) -> Ballot | None:
             return _edit(value, tool, version)
         case _:
             return None
+
+
+def _the_only_one(value: Any, interrupt_id: str) -> Any:
+    """The decision in its wrappings; None where there are several, because this is one question."""
+    value = _parsed(value)
+    if isinstance(value, Mapping) and set(value) == {interrupt_id}:
+        value = _parsed(value[interrupt_id])
+    if isinstance(value, Mapping) and isinstance(value.get("decisions"), list):
+        value = value["decisions"]
+    if isinstance(value, list):
+        return value[0] if len(value) == 1 else None
+    return value
 
 
 def _rejection(text: Any, then: str, version: int) -> Ballot:

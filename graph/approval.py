@@ -8,9 +8,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from memory.approvals import Approval, Ballot, Judge, NewApproval, Revision, Ruling, Vote
+from memory.approvals import Approval, Ballot, Judge, NewApproval, Revision, Ruling, Vote, unmasked
 from memory.errors import AlreadyDecidedError, InterlockError, RefusedError, StaleError
-from memory.people import VERIFIED, Identity
+from memory.people import ANYBODY, VERIFIED, Identity
 
 SETTLEMENTS = {"done", "retry", "abandon"}
 THEN = ("continue", "stop")
@@ -95,8 +95,8 @@ def _refuse_wrong_kind(question: Approval, ballot: Ballot) -> None:
 
 
 def _refuse_person(question: Approval, actor: Identity, people: People) -> None:
-    sources = question.rules.get("sources")
-    if sources and actor.source not in sources:
+    sources = question.rules.get("sources") or ANYBODY
+    if actor.source not in sources or actor.source not in ANYBODY:  # neither the agent nor a process is ever a voter
         remedy = "Use an operator token: INTERLOCK_OPERATOR_TOKEN." if "token" in sources else ""
         message = f"{actor} may not decide this: tier {question.tier} takes {', '.join(sources)}."
         raise RefusedError(message, remedy=remedy, code="not_permitted")
@@ -142,7 +142,7 @@ def _count(question: Approval, ballot: Ballot, validate: Validate | None, people
             return Ruling("approved" if ballot.type != "abandon" else "rejected", settled, own_request=own)
         case "escalate":
             return _raised(question, by, people)
-        case "cancel" | "expire":
+        case "cancel" | "expire" | "answer":
             raise AssertionError("judged before")
 
 
@@ -150,7 +150,7 @@ def _modified(question: Approval, ballot: Ballot, validate: Validate | None, peo
     """A new version with the modifier's vote alone, under the stricter of the old rules and the new ones."""
     if validate is None:
         raise RefusedError("A modification needs the tool, so that its arguments can be checked.")
-    new = validate(question, dict(ballot.detail["args"]))
+    new = validate(question, unmasked(ballot.detail["args"], question.args, question.rules.get("secret", ())))
     stricter = _with_rules(question, new)
     _refuse_person(stricter, ballot.actor, people)
     _refuse_own_request(stricter, ballot.actor)

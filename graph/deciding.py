@@ -33,7 +33,11 @@ class Electorate:
 async def decide(application: "App", question: Approval, ballot: Ballot, *, tier: int | None = None, here: bool = True) -> Approval:
     """`tier` is the voter's own; `here`: the thread is driven on by this process, which must know the tool then."""
     if question.status == "pending":
-        await _refuse_what_cannot_run(application, question, ballot, here)
+        try:
+            await _refuse_what_cannot_run(application, question, ballot, here)
+        except RefusedError as why:
+            await application.approvals.refused(question.approval_id, ballot, why)
+            raise
     people = await application.electorate.people(tier)
     facts = await facts_of(application, question.thread_id, without=question.call_key) if ballot.type == "modify" else None
     return await application.approvals.decide(question.approval_id, ballot, _judge(application, people, facts))

@@ -5,7 +5,7 @@ from typing import Any
 from graph.calls import approval_id
 from graph.state import Call
 from graph.version import GRAPH_VERSION
-from memory.approvals import Approval, NewApproval
+from memory.approvals import Approval, NewApproval, masked, redacted
 
 ALLOWED = {"unknown_outcome": ["reject"]}
 DECISIONS = ["approve", "edit", "reject"]
@@ -34,7 +34,7 @@ def question_of(call: Call, thread_id: str, *, secret: tuple[str, ...] = ()) -> 
         rules=rules,
         graph_version=GRAPH_VERSION,
         note=call["note"],
-        said=call["said"],
+        said=redacted(call["said"], call["args"], secret),
         secret=secret,
         deadline=rules["deadline"],
     )
@@ -57,7 +57,8 @@ def proposed_action(call: Call | None) -> dict[str, Any] | None:
 def payload(question: Approval) -> dict[str, Any]:
     """LangChain's HITLRequest with one action, understood by Studio, Agent Inbox, Agent Chat UI and deep-agents-ui, and our `gate`."""
     allowed = ALLOWED.get(question.kind, DECISIONS)
-    action = {"name": question.tool, "args": question.args, "arguments": question.args, "description": describe(question)}
+    args = masked(question.args, question.rules.get("secret", ()))
+    action = {"name": question.tool, "args": args, "arguments": args, "description": describe(question)}
     review = {
         "action_name": question.tool, "allowed_decisions": allowed, "actionName": question.tool, "allowedDecisions": allowed,
     }  # fmt: skip

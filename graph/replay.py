@@ -14,6 +14,7 @@ from graph import screen
 from memory.audit import Event, moment
 
 PLAIN_NAME = re.compile(r"[\w.@:/+-]{1,100}")
+SECRET = re.compile(r"‹secret ([0-9a-f]{8})[0-9a-f]{56}›")
 STEP = "transition"
 DID = {
     "approve": "approved {}", "modify": "approved {} with other arguments", "reject": "rejected {}",
@@ -122,7 +123,7 @@ def call(tool: Any, args: Any) -> str:
     if not isinstance(args, dict):
         return name
     pairs = (f"{key if PLAIN_NAME.fullmatch(key) else quoted(key)}={quoted(value)}" for key, value in args.items())
-    return f"{name}({', '.join(pairs)})"
+    return SECRET.sub(r"‹secret \1…›", f"{name}({', '.join(pairs)})")
 
 
 def _words(comment: Any) -> str:

@@ -13,6 +13,7 @@ from pathlib import Path
 import platformdirs
 from dotenv import dotenv_values
 
+from graph.withheld import WITHHELD
 from memory.errors import UsageError
 
 PREFIX = "INTERLOCK_"
@@ -62,7 +63,7 @@ def read_environment(folder: Path | None = None) -> dict[str, str]:
     """The names that count here, from `.env` in `folder` (default: the current one) and from the environment above it."""
     file = (folder or Path.cwd()) / ".env"
     values = {name: value for name, value in dotenv_values(file).items() if value is not None} if file.is_file() else {}
-    return {**values, **os.environ}
+    return {**values, **WITHHELD, **os.environ}
 
 
 def load_settings(environment: Mapping[str, str] | None = None) -> Settings:

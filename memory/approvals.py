@@ -4,7 +4,8 @@ The rules are not here: `decide` gives what is stored to a pure function of `gra
 one transaction.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+import itertools
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal, Protocol
@@ -15,7 +16,7 @@ from memory.people import Identity
 Kind = Literal["pre_execution", "unknown_outcome", "compensation", "final_answer"]
 ApprovalStatus = Literal["pending", "approved", "rejected", "expired", "escalated", "cancelled"]
 VoteType = Literal["approve", "modify", "reject", "escalate", "done", "retry", "abandon", "cancel"]
-BallotType = VoteType | Literal["expire"]  # that a deadline has passed is judged like a vote, and is none
+BallotType = VoteType | Literal["expire", "answer"]  # neither is a vote: a deadline that has passed, and what no reader understands
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,6 +157,32 @@ class Approvals(Protocol):
         """Writes a question that the policy has answered already, with its answer. Idempotent: one that exists stays as it is."""
 
 
+MASK = "‹secret›"
+
+
 def masked(args: Mapping[str, Any], secret: Sequence[str]) -> dict[str, Any]:
-    """Arguments as they may stand on the record."""
-    return {name: "‹secret›" if name in secret else value for name, value in args.items()}
+    """Arguments as they may be shown. On the record they stand as a keyed digest: memory.postgres.audit."""
+    return {name: MASK if name in secret else value for name, value in args.items()}
+
+
+def unmasked(args: Mapping[str, Any], before: Mapping[str, Any], secret: Sequence[str]) -> dict[str, Any]:
+    """Arguments that were changed from how they are shown: what stayed masked stays as it was."""
+    return {name: before[name] if name in secret and name in before and value == MASK else value for name, value in args.items()}
+
+
+def redacted(text: str, args: Mapping[str, Any], secret: Sequence[str]) -> str:
+    """A text without the secret arguments that it repeats, where they are long enough to be told from other words."""
+    for name in secret:
+        for leaf in sorted(_leaves(args.get(name)), key=len, reverse=True):
+            text = text.replace(leaf, f"[{name}]")
+    return text
+
+
+def _leaves(value: Any) -> Iterator[str]:
+    match value:
+        case dict():
+            yield from itertools.chain.from_iterable(map(_leaves, value.values()))
+        case list():
+            yield from itertools.chain.from_iterable(map(_leaves, value))
+        case str() if len(value) > 3:
+            yield value

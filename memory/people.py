@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 Source = Literal["token", "oidc", "os", "ui", "claimed", "process", "policy", "unknown"]
+ANYBODY: tuple[Source, ...] = ("token", "oidc", "os", "ui", "claimed")  # the sources that people have
 VERIFIED: frozenset[str] = frozenset({"token", "oidc", "os"})
 
 

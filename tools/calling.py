@@ -13,7 +13,7 @@ import inspect
 import itertools
 import re
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from types import GeneratorType
@@ -23,6 +23,7 @@ from langchain_core.messages import ToolMessage
 from langchain_core.runnables.config import ensure_config
 from langchain_core.tools import BaseTool, StructuredTool, ToolException
 
+from memory.approvals import redacted
 from memory.text import clean, shorten
 from tools.results import as_text
 from tools.spec import InvalidArguments, OutcomeUnknown, Tool, function_of, is_async
@@ -257,17 +258,4 @@ def _keep(task: "asyncio.Task[Outcome]") -> None:
 
 def _redacted(text: str, tool: Tool, args: Mapping[str, Any]) -> str:
     """A tool that repeats an argument marked secret does not put it on the record."""
-    for name in tool.facts.secret:
-        for secret in sorted(_leaves(args.get(name)), key=len, reverse=True):
-            text = text.replace(secret, f"[{name}]")
-    return text
-
-
-def _leaves(value: Any) -> Iterator[str]:
-    match value:
-        case dict():
-            yield from itertools.chain.from_iterable(map(_leaves, value.values()))
-        case list():
-            yield from itertools.chain.from_iterable(map(_leaves, value))
-        case str() if len(value) > 3:
-            yield value
+    return redacted(text, args, tool.facts.secret)

@@ -13,7 +13,7 @@ from graph.commands.options import As, Comment, Detach, Json, Name
 from graph.commands.running import go_on, standing
 from graph.console import Commands, Session, Shown, failure, present, width
 from memory.approvals import Approval, Ballot, VoteType
-from memory.errors import InterlockError, RefusedError, UsageError
+from memory.errors import InterlockError, NotFoundError, RefusedError, UsageError
 from memory.people import NOBODY, Identity
 from memory.text import clean
 
@@ -41,7 +41,11 @@ def inbox(tier: Annotated[int | None, typer.Option("--tier", help="Only this tie
 
 def decide(name: str, kind: VoteType, *, comment: str, who_as: str | None, detach: bool, json: bool, detail: Detail) -> None:
     async def work(application: "App", session: Session) -> Shown:
-        question = await application.find_approval(name)
+        try:
+            question = await application.find_approval(name)
+        except NotFoundError as error:
+            await record_too_late(application, name, error, kind, clean(comment), who_as)
+            raise
         told = detail(question) if callable(detail) else detail
         me, tier = await recognised(application, question, who_as, kind)
         ballot = Ballot(kind, me, clean(comment), told, question.version)
@@ -57,6 +61,14 @@ def decide(name: str, kind: VoteType, *, comment: str, who_as: str | None, detac
         return Shown(shown.document, shown.text, 3 if decided.status == "pending" else 0, hint)
 
     run(json, work)
+
+
+async def record_too_late(application: "App", thread: str, why: NotFoundError, kind: VoteType, comment: str, who_as: str | None) -> None:
+    """An answer to a thread that waits for none any more."""
+    if why.code == "nothing_pending":
+        me, _ = await who(application, who_as)
+        tried = {"code": why.code, "comment": comment, "type": kind, "why": why.message}
+        await application.audit.append(thread, "refused_attempt", me, {**tried, "approval_id": None})
 
 
 async def recognised(application: "App", question: Approval, who_as: str | None, kind: VoteType) -> tuple[Identity, int | None]:

@@ -5,7 +5,6 @@ import signal
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, NoReturn
 
-from graph.commands.token import OPERATOR_TOKEN
 from graph.console import Session, Shown, present
 from memory.people import Identity
 
@@ -33,4 +32,4 @@ def run(json_wanted: bool, work: Callable[["App", Session], Awaitable[Shown]]) -
 
 async def who(application: "App", claimed: str | None) -> tuple[Identity, int | None]:
     """Who sits here, and the tier that their token gives them."""
-    return await application.voter(claimed=claimed, token=OPERATOR_TOKEN or application.settings.operator_token)
+    return await application.voter(claimed=claimed, token=application.settings.operator_token)

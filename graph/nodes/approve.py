@@ -4,9 +4,9 @@ from dataclasses import replace
 from typing import Any
 
 from langchain_core.runnables import RunnableConfig
-from langgraph.types import interrupt
+from langgraph.types import Interrupt, interrupt
 
-from graph.answers import is_doorbell, read_answer
+from graph.answers import UI, is_doorbell, read_answer
 from graph.approval import judge_with
 from graph.crash import reach
 from graph.facts import facts_of
@@ -16,8 +16,12 @@ from graph.ports import Node, Ports
 from graph.questions import payload, proposed_action, question_of
 from graph.routing import open_calls
 from graph.state import Call, State
-from memory.approvals import Approval
+from memory.approvals import Approval, Ballot
 from memory.errors import ConflictError, NotFoundError, RefusedError
+from memory.text import clean, shorten
+
+LONGEST_ODD_ANSWER = 500
+NOT_UNDERSTOOD = RefusedError("This is no answer to the question that was shown; nothing was decided.", code="not_understood")
 
 
 def make_approve(ports: Ports) -> Node:
@@ -27,12 +31,13 @@ def make_approve(ports: Ports) -> Node:
         if not waiting:
             return {"proposed_action": None, "awaiting_human_approval": False}
         async with driving(ports, thread_id):
-            return await _asked(ports, thread_id, state, waiting)
+            place = str(config["configurable"].get("checkpoint_ns", ""))
+            return await _asked(ports, thread_id, state, waiting, Interrupt.from_ns(None, place).id)
 
     return await_human_approval
 
 
-async def _asked(ports: Ports, thread_id: str, state: State, waiting: list[Call]) -> dict[str, Any]:
+async def _asked(ports: Ports, thread_id: str, state: State, waiting: list[Call], interrupt_id: str) -> dict[str, Any]:
     await open_all(ports, thread_id, waiting)
     shown = (state.get("proposed_action") or {}).get("details", {})
     call = next((call for call in waiting if call["approval_id"] == shown.get("approval_id")), None)
@@ -42,7 +47,9 @@ async def _asked(ports: Ports, thread_id: str, state: State, waiting: list[Call]
     reach("gate_before_interrupt")
     answer = interrupt(payload(await _question(ports, call)))
     reach("gate_after_answer")
-    await _take(ports, thread_id, call, shown, answer)
+    if not is_doorbell(answer):
+        ballot = read_answer(answer, tool=call["name"], version=int(shown.get("version", 1)), interrupt_id=interrupt_id)
+        await _take(ports, thread_id, call, ballot, answer)
     return await _news(ports, waiting)
 
 
@@ -60,12 +67,12 @@ async def _question(ports: Ports, call: Call) -> Approval:
     return question
 
 
-async def _take(ports: Ports, thread_id: str, call: Call, shown: dict[str, Any], answer: Any) -> None:
+async def _take(ports: Ports, thread_id: str, call: Call, ballot: Ballot | None, answer: Any) -> None:
     """An answer of an interface counts for the question that was shown, and goes the way of every decision."""
-    if is_doorbell(answer):
-        return
-    ballot = read_answer(answer, tool=call["name"], version=int(shown.get("version", 1)))
     if ballot is None:
+        words = "" if ports.registry.secret_of(call) else shorten(clean(str(answer)), LONGEST_ODD_ANSWER)
+        odd = Ballot("answer", UI, words)
+        await ports.approvals.refused(str(call["approval_id"]), odd, NOT_UNDERSTOOD)
         return
     if call["kind"] == "unknown_outcome" and ballot.type == "reject":
         ballot = replace(ballot, type="abandon", detail={"text": ballot.comment})

@@ -29,7 +29,7 @@ CHECK_FAILED = "its check cannot tell"
 COPY = "This thread is a copy, and this call belongs to the other one. Nothing was run."
 
 
-class Work(TypedDict):
+class Work(TypedDict, total=False):
     """What `Send` carries: one call, and the siblings that people are to be asked about meanwhile."""
 
     call: Call
@@ -39,6 +39,8 @@ class Work(TypedDict):
 def make_execute(ports: Ports) -> Node:
     async def execute_tools(work: Work, config: RunnableConfig) -> dict[str, Any]:
         thread_id = str(config["configurable"]["thread_id"])
+        if "call" not in work:
+            return {}  # somebody leapt here with no call (`Command(goto=…)`); what is next is routed anew
         async with driving(ports, thread_id) as lease:
             await open_all(ports, thread_id, work["ask"])
             return await _Performance(ports, lease, work["call"]).result()

@@ -5,10 +5,10 @@ from typing import Any
 
 from psycopg.types.json import Json
 
-from memory.approvals import Approval, Ballot, Judge, NewApproval, Revision, Ruling, Vote, masked
-from memory.errors import InterlockError, NotFoundError
+from memory.approvals import Approval, Ballot, Judge, NewApproval, Revision, Ruling, Vote
+from memory.errors import InterlockError, NotFoundError, RefusedError
 from memory.people import Identity
-from memory.postgres.audit import append
+from memory.postgres.audit import append, on_record
 from memory.postgres.database import Connection, Database
 from memory.text import clean
 
@@ -91,6 +91,7 @@ class PostgresApprovals:
             if row is None:
                 raise NotFoundError(f"There is no approval {approval_id!r}.", code="no_such_approval")
             approval = _approval(row)
+            await _refuse_who_is_no_operator_any_more(db, ballot.actor)
             votes = [_vote(vote) for vote in await (await db.execute(VOTES, (approval_id,))).fetchall()]
             ruling = judge(approval, votes, ballot)
             await self._write(db, approval, ballot, ruling)
@@ -113,13 +114,12 @@ class PostgresApprovals:
         await db.execute(UPDATE, {
             "approval_id": approval.approval_id, "version": version, "status": ruling.status, "args": Json(new.args),
             "args_sha256": new.args_sha256, "tier": new.tier, "required": new.required, "rules": Json({**approval.rules, **new.rules}),
-            "outcome": ruling.outcome and Json(ruling.outcome),
+            "outcome": ruling.outcome and Json(ruling.outcome), "deadline": new.rules.get("deadline") if ruling.modified else None,
         })  # fmt: skip
         if ruling.status != "pending":
             await db.execute("UPDATE interlock.run SET wake_seq = wake_seq + 1 WHERE thread_id = %s", (approval.thread_id,))
-        await append(
-            db, approval.thread_id, _kind_of(ruling), ruling.by or ballot.actor, _on_the_record(approval, ballot, ruling, new, version)
-        )
+        told = await _on_the_record(db, approval, ballot, ruling, new, version)
+        await append(db, approval.thread_id, _kind_of(ruling), ruling.by or ballot.actor, told)
         if ruling.successor:
             await insert(db, ruling.successor)
 
@@ -159,22 +159,34 @@ async def insert(db: Connection, new: NewApproval) -> bool:
     })  # fmt: skip
     if done.rowcount:
         await append(db, new.thread_id, "approval_requested", AGENT, {
-            "approval_id": new.approval_id, "args": masked(new.args, new.secret), "args_sha256": new.args_sha256,
+            "approval_id": new.approval_id, "args": await on_record(db, new.args, new.secret), "args_sha256": new.args_sha256,
             "call_key": new.call_key, "kind": new.kind, "note": new.note, "required": new.required, "rules": dict(new.rules),
             "said": new.said, "tier": new.tier, "tool": new.tool,
         })  # fmt: skip
     return bool(done.rowcount)
 
 
-def _on_the_record(approval: Approval, ballot: Ballot, ruling: Ruling, new: Revision, version: int) -> dict[str, Any]:
+async def _refuse_who_is_no_operator_any_more(db: Connection, actor: Identity) -> None:
+    """Their token was looked at when the command began, and that may be long ago at a terminal."""
+    if actor.source == "token":
+        row = await (await db.execute(IN_FORCE, (actor.name,))).fetchone()
+        if row is not None and row["in_force"] is False:
+            remedy = "`interlock operator add` makes a new one."
+            raise RefusedError(f"The operator token of {actor.name} was revoked or has expired.", remedy=remedy, code="unknown_token")
+
+
+async def _on_the_record(
+    db: Connection, approval: Approval, ballot: Ballot, ruling: Ruling, new: Revision, version: int
+) -> dict[str, Any]:
     secret = approval.rules.get("secret", [])
-    detail = {name: masked(value, secret) if name == "args" else value for name, value in ballot.detail.items()}
+    args = await on_record(db, new.args, secret)
+    detail = {name: args if name == "args" else value for name, value in ballot.detail.items()}
     told: dict[str, Any] = {
         "approval_id": approval.approval_id, "args_sha256": new.args_sha256, "status": ruling.status, "tier": new.tier, "version": version,
     }  # fmt: skip
     if ruling.by is None:
         told |= {"comment": ballot.comment, "detail": detail, "type": ballot.type, "own_request": ruling.own_request}
-        told["modified_args"] = masked(new.args, secret) if ruling.modified else None
+        told["modified_args"] = args if ruling.modified else None
     if ruling.successor:
         told["successor"] = ruling.successor.approval_id
     return told
@@ -209,6 +221,9 @@ def _approval(row: Mapping[str, Any]) -> Approval:
 LOCK_RUN = """
 SELECT 1 FROM interlock.run WHERE thread_id = (SELECT thread_id FROM interlock.approval WHERE approval_id = %s) FOR NO KEY UPDATE
 """
+IN_FORCE = """
+SELECT bool_or(revoked_at IS NULL AND coalesce(expires_at > clock_timestamp(), true)) AS in_force FROM interlock.operator WHERE name = %s
+"""
 VOTES = "SELECT * FROM interlock.decision WHERE approval_id = %s ORDER BY at"
 INSERT = """
 INSERT INTO interlock.approval (
@@ -235,6 +250,7 @@ UPDATE = """
 UPDATE interlock.approval
 SET status = %(status)s, version = %(version)s, args = %(args)s, args_sha256 = %(args_sha256)s, tier = %(tier)s,
     required = %(required)s, rules = %(rules)s, outcome = %(outcome)s,
+    expires_at = least(expires_at, clock_timestamp() + make_interval(secs => %(deadline)s)),
     decided_at = CASE WHEN %(status)s = 'pending' THEN NULL ELSE clock_timestamp() END
 WHERE approval_id = %(approval_id)s
 """

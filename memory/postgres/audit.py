@@ -20,6 +20,18 @@ async def append(db: Connection, thread_id: str, kind: str, actor: Identity, pay
     )
 
 
+async def on_record(db: Connection, args: Mapping[str, Any], secret: Sequence[str]) -> dict[str, Any]:
+    """Arguments as they may stand on the record: secret ones as a keyed digest of their canonical JSON."""
+    return {name: await _digest(db, value) if name in secret else value for name, value in args.items()}
+
+
+async def _digest(db: Connection, value: Any) -> str:
+    row = await (await db.execute("SELECT interlock.keyed_digest(%s) AS digest", (canonical(value),))).fetchone()
+    if row is None:
+        raise AssertionError("a function gives a row")
+    return f"‹secret {row['digest']}›"
+
+
 class PostgresAudit:
     def __init__(self, database: Database) -> None:
         self._database = database

@@ -17,6 +17,8 @@ LESS: dict[str, LiteralString] = {
     "audit_event": "SELECT, INSERT",
     "audit_head": "SELECT",  # kept by a trigger that has its owner's rights
     "analytics_reader": "SELECT",
+    "operator": "SELECT",  # who may add operators decides who may decide: docs/decisions/0020
+    "secret_key": "",  # used by a function that has its owner's rights
     "_yoyo_migration": "SELECT",
     "_yoyo_log": "",
     "_yoyo_version": "",

@@ -1,13 +1,16 @@
 """Operators in PostgreSQL. Each change is one transaction with its place on the record."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
 from typing import Any
 
-from memory.errors import ConflictError, NotFoundError
+from psycopg.errors import InsufficientPrivilege
+
+from memory.errors import ConflictError, NotFoundError, RefusedError
 from memory.operators import RECORD, Operator
 from memory.people import Identity
 from memory.postgres.audit import append
-from memory.postgres.database import Database
+from memory.postgres.database import Connection, Database
 
 FIELDS = """name, tier, added_by, added_at, expires_at, revoked_at,
     revoked_at IS NULL AND coalesce(expires_at > clock_timestamp(), true) AS in_force"""
@@ -18,7 +21,7 @@ class PostgresOperators:
         self._database = database
 
     async def add(self, name: str, tier: int, token_sha256: str, by: Identity, *, seconds: float | None) -> Operator:
-        async with self._database.transaction() as db:
+        async with self._changing() as db:
             await db.execute("UPDATE interlock.operator SET revoked_at = expires_at WHERE name = %s AND revoked_at IS NULL"
                              " AND expires_at <= clock_timestamp()", (name,))  # fmt: skip
             values = {"name": name, "tier": tier, "hash": token_sha256, "by": str(by), "seconds": seconds}
@@ -33,13 +36,24 @@ class PostgresOperators:
         return Operator(**row)
 
     async def revoke(self, name: str, by: Identity) -> Operator:
-        async with self._database.transaction() as db:
+        async with self._changing() as db:
             row = await (await db.execute(REVOKE, (name,))).fetchone()
             if row is None:
                 remedy = "`interlock operator list` has their names."
                 raise NotFoundError(f"There is no operator {name!r} to revoke.", remedy=remedy, code="no_such_operator")
             await append(db, RECORD, "operator_revoked", by, {"name": name, "tier": row["tier"]})
         return Operator(**row)
+
+    @asynccontextmanager
+    async def _changing(self) -> AsyncIterator[Connection]:
+        """A transaction of a role that may say who decides; a role of `interlock db grants` may not."""
+        try:
+            async with self._database.transaction() as db:
+                yield db
+        except InsufficientPrivilege as error:
+            message = "This database role may not say who decides."
+            remedy = "Use the owner's INTERLOCK_DATABASE_URL to add and revoke operators."
+            raise RefusedError(message, remedy=remedy, code="not_permitted") from error
 
     async def newest(self) -> Sequence[Operator]:
         return [Operator(**row) for row in await self._read("ORDER BY added_at DESC, id DESC", {})]

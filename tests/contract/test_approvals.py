@@ -1,15 +1,21 @@
 """Port approvals: one transaction a decision, one winner, votes, and refused attempts on the record."""
 
 import asyncio
+import hmac
 from dataclasses import replace
 from typing import Any
 
+import psycopg
 import pytest
 from contract.stores import ALICE, BOB, CAROL, RULES, Stores
 
+from graph.approval import judge_with
+from memory.approvals import Approval, Ballot, Revision
 from memory.errors import AlreadyDecidedError, ConflictError, InterlockError, NotFoundError, RefusedError, StaleError
 from memory.leases import LeaseLostError
 from memory.people import Identity
+from memory.postgres.database import Database
+from memory.postgres.operators import PostgresOperators
 from memory.runs import NewRun
 
 
@@ -103,6 +109,21 @@ async def test_a_modification_is_a_new_version_with_one_vote(stores: Stores) -> 
     with pytest.raises(RefusedError):
         await stores.decide("approve", BOB, seen=2)
     assert (await stores.decide("approve", ALICE, seen=2)).status == "approved"
+
+
+async def test_a_modification_that_meets_a_rule_with_a_deadline_has_that_deadline(stores: Stores) -> None:
+    """And never a later one than it had."""
+    await stores.begin_run()
+
+    def validate(question: Approval, args: dict[str, Any]) -> Revision:
+        return Revision(args, "new", 1, 2, {**question.rules, "deadline": args["seconds"]})
+
+    for name, before, seconds, after in (("a", None, 60, 60), ("b", 60, 3600, 60), ("c", 60, None, 60), ("d", None, None, None)):
+        [asked] = await stores.approvals.open([stores.question(approval_id=name * 32, deadline=before)])
+        ballot = Ballot("modify", BOB, "", {"args": {"seconds": seconds}})
+        now = await stores.approvals.decide(asked.approval_id, ballot, judge_with(validate))
+        span = (now.expires_at - asked.requested_at).total_seconds() if now.expires_at else None
+        assert span == after or (span and after and after <= span < after + 30), name
 
 
 async def test_a_rejection_of_one_is_enough(stores: Stores) -> None:
@@ -246,3 +267,57 @@ async def test_a_settled_lease_is_gone(stores: Stores) -> None:
         await stores.ledger.begin(lease, stores.intent(critical=False))
     run = await stores.runs.get("t")
     assert run and (run.status, run.final_answer) == ("completed", "Done.") and (await stores.kinds())[-1] == "thread_ended"
+
+
+async def test_a_token_that_is_revoked_before_the_decision_decides_nothing(stores: Stores, database: Database) -> None:
+    """Whenever it was looked at: a person can sit at a terminal for long."""
+    await stores.begin_run()
+    await stores.approvals.open([stores.question()])
+    operators = PostgresOperators(database)
+    await operators.add("alice", 1, "old", BOB, seconds=None)
+    await operators.revoke("alice", BOB)
+    with pytest.raises(RefusedError) as refused:
+        await stores.decide("approve", ALICE)
+    assert refused.value.code == "unknown_token" and (await stores.kinds())[-1] == "refused_attempt"
+    await operators.add("alice", 1, "new", BOB, seconds=None)
+    assert (await stores.decide("approve", ALICE)).status == "approved"
+
+
+# --- secrets ---------------------------------------------------------------------------------------------------------
+
+
+async def test_a_secret_is_on_the_record_as_a_keyed_digest(stores: Stores, database_url: str) -> None:
+    """Equal ones look equal, and nobody without the key can try guesses."""
+    await stores.begin_run()
+    secret = stores.question(args={"to": "hunter2", "amount": 5}, secret=("to",))
+    await stores.approvals.open([secret, replace(secret, approval_id="b" * 32, args={"to": "hunter3", "amount": 5})])
+    await stores.decide("modify", args={"to": "hunter2", "amount": 6})
+    await stores.ledger.begin(await stores.runs.acquire("t", "first", 30, dead_owner="first"), stores.intent(
+        args={"to": "hunter2", "amount": 6}, args_sha256="hash of {'to': 'hunter2', 'amount': 6}", secret=("to",),
+    ))  # fmt: skip
+    told = [event.content for event in await stores.audit.events("t")]
+    first, other = (one["args"]["to"] for one in told if "kind" in one)
+    [decided] = [one for one in told if one.get("type") == "modify"]
+    [started] = [one for one in told if "attempt" in one]
+    with psycopg.connect(database_url) as connection:
+        [key] = connection.execute("SELECT key FROM interlock.secret_key").fetchone() or [b""]
+    digest = hmac.new(key, b'"hunter2"', "sha256").hexdigest()
+    assert first == f"‹secret {digest}›" != other
+    assert [decided["modified_args"], decided["detail"]["args"], started["args"]] == [{"to": first, "amount": 6}] * 3
+    assert "hunter" not in str([{**one, "args_sha256": ""} for one in told])  # that stands for a hash, in this test
+
+
+async def test_a_secret_that_was_left_masked_stays_as_it_was(stores: Stores) -> None:
+    await stores.begin_run()
+    await stores.approvals.open([stores.question(args={"to": "hunter2", "amount": 5}, secret=("to",))])
+    changed = await stores.decide("modify", args={"to": "‹secret›", "amount": 6})
+    assert changed.args == {"to": "hunter2", "amount": 6}
+
+
+@pytest.mark.parametrize("source", ["process", "policy", "unknown"])
+async def test_neither_the_agent_nor_a_process_is_ever_a_voter(stores: Stores, source: Any) -> None:
+    await stores.begin_run()
+    await stores.approvals.open([stores.question(rules={**RULES, "sources": [source]})])
+    with pytest.raises(RefusedError) as refused:
+        await stores.decide("approve", Identity("agent", source))
+    assert refused.value.code == "not_permitted"

@@ -22,7 +22,10 @@ REFUSED = (
     "ALTER TABLE interlock.audit_event DISABLE TRIGGER ALL", "UPDATE interlock.audit_head SET seq = 1", "DELETE FROM interlock.audit_head",
     "INSERT INTO interlock.audit_head VALUES ('x', 1, '', '')", "DELETE FROM interlock.decision", "DELETE FROM interlock.approval",
     "DELETE FROM interlock.execution", "INSERT INTO interlock._yoyo_migration DEFAULT VALUES", "CREATE TABLE interlock.x ()",
-    "CREATE TABLE public.x ()", "SET session_replication_role = replica", "DROP FUNCTION interlock.audit_chain CASCADE",
+    "CREATE TABLE public.x ()", "SET session_replication_role = replica",
+    "SELECT key FROM interlock.secret_key", "UPDATE interlock.operator SET revoked_at = NULL",
+    "INSERT INTO interlock.operator (name, tier, token_sha256, added_by) VALUES ('x', 9, 'x', 'x')",
+    "DROP FUNCTION interlock.audit_chain CASCADE",
 )  # fmt: skip
 
 
@@ -46,14 +49,17 @@ def test_the_whole_way_with_that_role(agent: Any, role: str) -> None:
     with psycopg.connect(agent.url, autocommit=True) as owner:
         for _ in range(2):  # it may be run again
             owner.execute(printed)
+    ada = {"INTERLOCK_OPERATOR_TOKEN": agent("operator", "add", "ada", expect=0)["token"]}
     agent.cli.environment.update(as_role(agent, role))
+    for change in (("add", "mallory"), ("revoke", "ada")):
+        assert agent("operator", *change, expect=6)["error"]["code"] == "not_permitted"
 
     agent.start(call("note_add", {"text": "first"}), call("transfer", PAY), call("transfer", PAY), say("Paid."))
     agent.cli("approve", "t", environment=agent.world.environment(crash="after")).expect(-9)
     asked = agent("resume", "t", expect=3)["pending"][0]
     assert asked["kind"] == "unknown_outcome"
     assert agent("resolve", "t", "--done", "payment 17", expect=3)["pending"][0]["kind"] == "pre_execution"
-    assert agent("modify", "t", "--set", "amount=3", expect=0)["status"] == "completed"
+    assert agent("modify", "t", "--set", "amount=3", expect=0, environment=ada)["status"] == "completed"
     agent.model.play(call("transfer", PAY))
     agent("start", "again", "--thread", "u", expect=3)
     agent("cancel", "u", "--comment", "no", expect=0)

@@ -30,8 +30,11 @@ def test_an_ended_thread_is_shown_and_not_begun_again(agent: Any) -> None:
     assert agent("resume", "t", expect=0) == ended
     assert agent("start", "more", "--thread", "t", expect=5)["error"]["code"] == "thread_exists"
     assert agent("cancel", "t", "--comment", "late", expect=5)["error"]["code"] == "ended"
-    assert agent("approve", "t", expect=4)["error"]["code"] == "nothing_pending"
     assert agent.count_rows() == before
+    assert agent("approve", "t", "--as", "ann", expect=4)["error"]["code"] == "nothing_pending"
+    assert agent.count_rows() == before | {"interlock.audit_event": before["interlock.audit_event"] + 1}
+    last = agent.events()[-1]
+    assert (last["kind"], last["actor"], last["payload"]["code"]) == ("refused_attempt", "ann", "nothing_pending")
 
 
 def test_what_does_not_exist_leaves_no_trace(agent: Any) -> None:

@@ -1,5 +1,6 @@
 """A call whose outcome nobody knows, and a tool that is not what it was: only what was approved is retried, and secrets stay secret."""
 
+import re
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ HEAD = "@tool(is_critical=True)\ndef transfer(to: str, amount: int) -> str:"
 SECRET, OTHER = "sk-first-4711", "sk-second-0815"
 UNKNOWN_TOOL = {"INTERLOCK_TOOLS": None}
 ALL_MASKED = {"to": "‹secret›", "amount": "‹secret›"}
+DIGEST = re.compile(r"‹secret [0-9a-f]{64}›")
 WITH_SECRET = HEAD, HEAD.replace("is_critical=True", 'is_critical=True, secret=("to",)')
 CHANGES = {
     "another parameter": ("def transfer(to: str, amount: int)", 'def transfer(to: str, amount: int, currency: str = "EUR")'),
@@ -95,7 +97,8 @@ class TestSecrets:
         for text in (str(kept), *(one.stdout + one.stderr for one in printed)):
             assert SECRET not in text and OTHER not in text
         asked = [event["payload"] for event in agent.events() if event["kind"] == "approval_requested"]
-        return [one["args"] for one in asked if one["kind"] == kind][-1]
+        args = [one["args"] for one in asked if one["kind"] == kind][-1]
+        return {name: DIGEST.sub("‹secret›", value) if isinstance(value, str) else value for name, value in args.items()}
 
     def test_when_people_are_asked_what_happened(self, agent: Any) -> None:
         self.lose(agent)
