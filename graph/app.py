@@ -5,7 +5,7 @@ Opening it connects to the database and loads neither tools nor graph: deciding 
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -29,7 +29,9 @@ from memory.postgres.ledger import PostgresLedger
 from memory.postgres.migrate import migrate, pending, prepare
 from memory.postgres.operators import PostgresOperators
 from memory.postgres.runs import PostgresRuns
+from memory.postgres.tool_pins import PostgresToolPins
 from memory.runs import Run
+from memory.tool_pins import Pin, ToolPins
 
 if TYPE_CHECKING:
     from graph.ports import Ports
@@ -60,10 +62,26 @@ class App:
     @property
     def registry(self) -> "Registry":
         if self._registry is None:
-            registry = load_registry(self.settings)
+            registry = load_registry(self.settings, pins=self._pins, say=lambda text: self.tell("notice", {"message": text}))
             self.policy.check(registry.names)
             self._registry = registry
         return self._registry
+
+    @asynccontextmanager
+    async def _pins(self) -> AsyncIterator[PostgresToolPins]:
+        """On a connection of its own: tools are loaded in a loop of their own."""
+        async with Database(self.database.dsn, max_size=1) as database:
+            yield PostgresToolPins(database)
+
+    async def accept_tool(self, name: str, by: Identity) -> None:
+        """What an MCP server made of this tool counts as known from now on. Raises NotFoundError."""
+        tool = self.registry.get(name)
+        if tool is None or tool.facts.remote is None:
+            remedy = "`interlock tools` lists them."
+            raise NotFoundError(f"There is no tool {name!r} of an MCP server.", remedy=remedy, code="no_such_tool")
+        remote = tool.facts.remote
+        await PostgresToolPins(self.database).accept(Pin(remote.server, remote.name, remote.sha256, remote.definition), by)
+        self._registry = None
 
     @property
     def policy(self) -> Policy:
@@ -160,11 +178,21 @@ class App:
         )
 
 
-def load_registry(settings: Settings) -> "Registry":
-    """Needs no database."""
+def load_registry(
+    settings: Settings,
+    *,
+    pins: Callable[[], AbstractAsyncContextManager[ToolPins]] | None = None,
+    say: Callable[[str], None] = lambda _text: None,
+) -> "Registry":
+    """Needs no database; with `pins`, the tools of MCP servers are compared with what they were. `say` takes what a person should know."""
+    from tools.mcp import Mcp
     from tools.table import load
 
-    return load(settings.tools, read_environment(), analytics=_analytics(settings))
+    mcp = None
+    if settings.mcp:
+        believed = load_policy(settings.policy).believed
+        mcp = Mcp(settings.mcp, believed.read_only, believed.idempotent, pins, say)
+    return load(settings.tools, read_environment(), analytics=_analytics(settings), mcp=mcp)
 
 
 def _analytics(settings: Settings) -> PostgresAnalytics:
