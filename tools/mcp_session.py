@@ -21,7 +21,7 @@ from memory.text import clean, shorten
 from tools.mcp_file import Server
 from tools.spec import OutcomeUnknown, environment_for_processes
 
-CONNECT_SECONDS = 20.0
+CONNECT_SECONDS = 30.0
 NOT_BEGUN = {types.PARSE_ERROR, types.INVALID_REQUEST, types.METHOD_NOT_FOUND, types.INVALID_PARAMS, types.URL_ELICITATION_REQUIRED}
 MOST_PAGES = 100
 SAID = ("name", "title", "description", "inputSchema", "outputSchema", "annotations")
