@@ -30,9 +30,9 @@ EDGES = (
     ("remember_episode", END, ""),
 )
 PLACES: Mapping[str, tuple[float, float]] = {
-    START: (0.5, 6.0), "retrieve_episodes": (0.5, 5.2), "agent_think": (0.5, 4.2), "await_human_approval": (0.86, 2.7),
-    "execute_tools": (0.4, 2.7), "after_tools": (0.12, 3.4), "handle_rejection": (0.72, 1.3), "remember_episode": (0.12, 1.3),
-    END: (0.42, 0.3),
+    START: (0.45, 6.0), "retrieve_episodes": (0.45, 5.3), "agent_think": (0.45, 4.3), "remember_episode": (0.95, 4.3),
+    "after_tools": (0.05, 3.4), "await_human_approval": (0.76, 2.7), "execute_tools": (0.24, 1.9), "handle_rejection": (0.6, 0.7),
+    END: (1.07, 0.7),
 }  # fmt: skip
 COLOURS = {"await_human_approval": "#ffe3a3", "execute_tools": "#cfe3ff", "handle_rejection": "#ffd0cc"}
 
@@ -56,10 +56,9 @@ def png() -> bytes:
     axes = figure.add_axes((0.02, 0.02, 0.96, 0.96))
     axes.set(xlim=(-0.08, 1.12), ylim=(0, 6.3))
     axes.set_axis_off()
+    boxes = {name: _box(axes, name, x, y) for name, (x, y) in PLACES.items()}
     for before, after, label in EDGES:
-        _arrow(axes, before, after, label)
-    for name, (x, y) in PLACES.items():
-        _box(axes, name, x, y)
+        _arrow(axes, boxes, (before, after), label)
     made = io.BytesIO()
     canvas.print_figure(made, format="png")
     return made.getvalue()
@@ -69,22 +68,27 @@ def _state(name: str) -> str:
     return "[*]" if name in {START, END} else name
 
 
-def _box(axes: Any, name: str, x: float, y: float) -> None:
-    if name in {START, END}:
-        axes.plot([x], [y], "o", color="black", markersize=12, fillstyle="full" if name == START else "left")
-        return
-    box = {"boxstyle": "round,pad=0.5", "facecolor": COLOURS.get(name, "#eeeeee"), "edgecolor": "#444444"}
-    axes.text(x, y, name, ha="center", va="center", fontsize=11, bbox=box, zorder=3)
+def _box(axes: Any, name: str, x: float, y: float) -> Any:
+    text = {START: "start", END: "end"}.get(name, name)
+    shape = "circle,pad=0.4" if name in {START, END} else "round,pad=0.5"
+    box = {"boxstyle": shape, "facecolor": COLOURS.get(name, "#eeeeee"), "edgecolor": "#444444"}
+    return axes.text(x, y, text, ha="center", va="center", fontsize=11, bbox=box, zorder=3).get_bbox_patch()
 
 
-def _arrow(axes: Any, before: str, after: str, label: str) -> None:
-    (x0, y0), (x1, y1) = PLACES[before], PLACES[after]
-    if before == after:
-        axes.text(x0 + 0.12, y0 + 0.28, f"↺ {label}", fontsize=8, color="#555555")
+def _arrow(axes: Any, boxes: Mapping[str, Any], edge: tuple[str, str], label: str) -> None:
+    (x0, y0), (x1, y1) = PLACES[edge[0]], PLACES[edge[1]]
+    if edge[0] == edge[1]:
+        axes.text(x0 + 0.02, y0 + 0.24, f"↺ {label}", fontsize=8, color="#333333")
         return
-    style = {"arrowstyle": "-|>", "color": "#777777", "connectionstyle": "arc3,rad=0.18", "shrinkA": 22, "shrinkB": 22}
-    axes.annotate("", (x1, y1), (x0, y0), arrowprops=style)
-    # on the side to which the arc bends, so that two ways between the same boxes keep their labels apart
-    x, y = (x0 + x1) / 2 + 0.09 * (y1 - y0) * 0.14, (y0 + y1) / 2 - 0.09 * (x1 - x0) * 7
+    bend = 0.12
+    style = {
+        "arrowstyle": "-|>", "color": "#666666", "connectionstyle": f"arc3,rad={bend}", "patchA": boxes[edge[0]], "patchB": boxes[edge[1]],
+        "shrinkA": 3, "shrinkB": 3,
+    }  # fmt: skip
+    axes.annotate("", (x1, y1), (x0, y0), arrowprops=style, zorder=1)
+    # Where the arc is farthest out, so that two ways between the same boxes keep their labels apart; a unit of y is this much of one of x.
+    unit = 0.156
+    x = 0.57 * x0 + 0.43 * x1 + bend * (y1 - y0) * unit / 2
+    y = 0.57 * y0 + 0.43 * y1 - bend * (x1 - x0) / unit / 2
     white = {"facecolor": "white", "edgecolor": "none", "pad": 0.6, "alpha": 0.85}
-    axes.text(x, y, label, fontsize=8, ha="center", va="center", color="#333333", bbox=white if label else None, zorder=2)
+    axes.text(x, y, label, fontsize=8, ha="center", va="center", color="#333333", bbox=white if label else None, zorder=4)
