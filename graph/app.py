@@ -4,16 +4,18 @@ Opening it connects to the database and loads neither tools nor graph: deciding 
 """
 
 import asyncio
+import os
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, cast
 
 from graph import view
 from graph.deciding import Electorate
 from graph.identity import acting
 from graph.policy import Policy, load_policy
 from graph.settings import Settings, read_environment
+from graph.watching import Unwatched, Watch, WatchedApprovals
 from memory.approvals import Approval
 from memory.errors import NotFoundError, RefusedError, UsageError
 from memory.leases import is_dead
@@ -49,12 +51,15 @@ class App:
     embedded: bool
     on_token: Callable[[str], None] | None = None
     tell: Tell = lambda _what, _details: None
+    watch: Watch = field(default_factory=Unwatched)
     _registry: "Registry | None" = field(default=None, init=False)
     _policy: Policy | None = field(default=None, init=False)
 
     def __post_init__(self) -> None:
         self.runs = PostgresRuns(self.database)
-        self.approvals = PostgresApprovals(self.database)
+        stored = PostgresApprovals(self.database)
+        alone = isinstance(self.watch, Unwatched)
+        self.approvals = stored if alone else cast("PostgresApprovals", WatchedApprovals(stored, self.watch))
         self.ledger = PostgresLedger(self.database)
         self.audit = PostgresAudit(self.database)
         self.operators = PostgresOperators(self.database)
@@ -113,10 +118,11 @@ class App:
         from graph.ports import Ports
 
         registry = self.registry
+        model = choose_model(self.settings, [tool.langchain for tool in registry])
         return Ports(
             runs=self.runs, approvals=self.approvals, ledger=self.ledger, registry=registry, electorate=self.electorate,
-            policy=self.policy, on_token=self.on_token, tell=self.tell,
-            model=choose_model(self.settings, [tool.langchain for tool in registry]),
+            policy=self.policy, on_token=self.on_token, tell=self.tell, watch=self.watch,
+            model=replace(model, on_retry=lambda: self.watch.count("interlock.model.retries", model=model.name)),
         )  # fmt: skip
 
     def saver(self) -> "GuardedSaver":
@@ -221,7 +227,27 @@ async def open_app(
     embedded = settings.database_url is None
     async with Database(await _address(settings)) as database:
         await prepare(database, embedded=embedded)
-        yield App(settings, database, embedded, on_token, tell)
+        async with _watching() as watch:
+            application = App(settings, database, embedded, on_token, tell, watch)
+            yield application
+            if not isinstance(watch, Unwatched):
+                watch.level("interlock.approvals.waiting", len(await application.approvals.pending()))
+
+
+@asynccontextmanager
+async def _watching() -> AsyncIterator[Watch]:
+    """OpenTelemetry is loaded only where the environment names it."""
+    if not any(name.startswith("OTEL_") for name in os.environ):
+        yield Unwatched()
+        return
+    from graph.telemetry import Telemetry, watch_of
+
+    watch = watch_of()
+    try:
+        yield watch
+    finally:
+        if isinstance(watch, Telemetry):
+            await asyncio.to_thread(watch.close)
 
 
 

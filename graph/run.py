@@ -59,6 +59,11 @@ class Driver:
         dead = owner if owner and is_dead(owner) else None
         lease = await self.ports.runs.acquire(thread_id, owner_name(), self.lease_seconds, dead_owner=dead)
         reach("after_claim")
+        with self.ports.watch.span("thread", thread_id=thread_id, epoch=lease.epoch):
+            return await self._advanced(lease, run)
+
+    async def _advanced(self, lease: Lease, run: Run) -> Run:
+        thread_id = lease.thread_id
         async with self._held(lease):
             self.ports.left[thread_id] = self.step_limit
             if run.status in OVER:
