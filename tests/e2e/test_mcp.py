@@ -15,6 +15,7 @@ import pytest
 from bench.openai_server import call, say
 
 SERVER = Path(__file__).parents[1] / "bench" / "mcp_server.py"
+pytestmark = pytest.mark.timeout(600)
 TRUST = '[mcp]\nread_only = ["notes"]\n'
 
 
@@ -28,6 +29,7 @@ def port() -> Iterator[int]:
 @pytest.fixture(autouse=True)
 def notes(agent: Any, port: int) -> None:
     """The server `notes`, in the file that INTERLOCK_MCP names."""
+    agent.cli.timeout = 170  # each command asks a server, and some start one
     connect(agent, port)
 
 
