@@ -5,6 +5,7 @@ from typing import Any
 from langchain_core.runnables import RunnableConfig
 from langgraph.graph import END, START, StateGraph
 
+from graph.holding import telling_failure
 from graph.nodes.approve import make_approve
 from graph.nodes.episodes import make_remember, make_retrieve
 from graph.nodes.execute import make_after, make_execute
@@ -40,7 +41,9 @@ def watched(name: str, node: Node, ports: Ports) -> Node:
     """The node, seen by whoever watches: a span for each time that it runs."""
 
     async def run(state: Any, config: RunnableConfig) -> dict[str, Any]:
-        with ports.watch.span(f"node {name}", node=name, thread_id=str(config["configurable"]["thread_id"])):
-            return await node(state, config)
+        thread_id = str(config["configurable"]["thread_id"])
+        with ports.watch.span(f"node {name}", node=name, thread_id=thread_id):
+            async with telling_failure(ports, thread_id):
+                return await node(state, config)
 
     return run

@@ -64,7 +64,7 @@ async def _take(ports: Ports, thread_id: str, call: Call, shown: dict[str, Any],
     """An answer of an interface counts for the question that was shown, and goes the way of every decision."""
     if is_doorbell(answer):
         return
-    ballot = read_answer(answer, tool=call["name"], version=int(shown.get("version", 1)))
+    ballot = read_answer(answer, tool=call["name"], version=int(shown.get("version", 1)), shown=call["args"])
     if ballot is None:
         return
     if call["kind"] == "unknown_outcome" and ballot.type == "reject":
