@@ -103,7 +103,8 @@ def test_each_answer_means_what_its_interface_says(sent: Any, means: Any) -> Non
     "sent",
     [
         None, True, "yes", "approve", {}, [], {"decisions": []}, {"decisions": [{"type": "approve"}, {"type": "approve"}]},
-        {"type": "Approve"}, {"approve": True}, [{"type": "edit", "args": {"action": "other", "args": ARGS}}], {"decisions": "approve"}, [["approve"]],
+        {"type": "Approve"}, {"approve": True}, [{"type": "edit", "args": {"action": "other", "args": ARGS}}],
+        {"decisions": "approve"}, [["approve"]],
         {"decisions": [{"type": "edit", "edited_action": {"name": "pay", "args": None}}]},
     ],
 )  # fmt: skip
