@@ -88,7 +88,7 @@ async def _known(ports: Ports, thread_id: str, text: str | None) -> Run:
     if run is None:
         new = NewRun(thread_id, text, NOBODY, NOBODY, "default", GRAPH_VERSION, ports.registry.version)
         with suppress(ConflictError):
-            await ports.runs.create(new, adopted=True)
+            await ports.runs.create(new, adopted=True, moving=True)
         run = await ports.runs.get(thread_id)
     if run is None:
         raise AssertionError("a run that was created, or that was there, is there")
