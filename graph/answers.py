@@ -16,8 +16,13 @@ def is_doorbell(value: Any) -> bool:
     return isinstance(value, Mapping) and set(value) == {"gate_ref"}
 
 
-def read_answer(value: Any, *, tool: str, version: int, interrupt_id: str = "") -> Ballot | None:
-    """None for everything that is no decision about this one question. `interrupt_id` is the one of the pause that is answered."""
+def read_answer(
+    value: Any, *, tool: str, version: int, interrupt_id: str = "", shown: Mapping[str, Any] | None = None
+) -> Ballot | None:
+    """None for everything that is no decision about this one question.
+
+    `interrupt_id` is the one of the pause that is answered, `shown` are the arguments as the question shows them.
+    """
     value = _the_only_one(value, interrupt_id)
     if not isinstance(value, Mapping):
         return None
@@ -31,7 +36,7 @@ def read_answer(value: Any, *, tool: str, version: int, interrupt_id: str = "") 
         case "ignore":
             return _rejection("ignored", "stop", version)
         case "edit":
-            return _edit(value, tool, version)
+            return _edit(value, tool, version, shown or {})
         case _:
             return None
 
@@ -53,14 +58,25 @@ def _rejection(text: Any, then: str, version: int) -> Ballot:
     return Ballot("reject", UI, comment, {"then": then}, version)
 
 
-def _edit(value: Mapping[str, Any], tool: str, version: int) -> Ballot | None:
+def _edit(value: Mapping[str, Any], tool: str, version: int, shown: Mapping[str, Any]) -> Ballot | None:
     edited = value.get("edited_action") or value.get("args")
     if not isinstance(edited, Mapping):
         return None
     name, args = edited.get("name") or edited.get("action"), edited.get("args")
     if name != tool or not isinstance(args, Mapping):
         return None
-    return Ballot("modify", UI, "", {"args": dict(args)}, version)
+    typed = {name: _as_shown(one, shown[name]) if name in shown else one for name, one in args.items()}
+    return Ballot("modify", UI, "", {"args": typed}, version)
+
+
+def _as_shown(given: Any, before: Any) -> Any:
+    """Interfaces edit every argument as text: where a number, a flag or a list was shown, its text is read as that again."""
+    if not isinstance(given, str) or isinstance(before, str) or before is None:
+        return given
+    read = _parsed(given)
+    numbers = (int, float)
+    alike = isinstance(read, type(before)) or (isinstance(read, numbers) and isinstance(before, numbers))
+    return read if alike and isinstance(read, bool) == isinstance(before, bool) else given
 
 
 def _parsed(value: Any) -> Any:

@@ -4,16 +4,18 @@ Opening it connects to the database and loads neither tools nor graph: deciding 
 """
 
 import asyncio
+import os
 from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, cast
 
 from graph import view
 from graph.deciding import Electorate
 from graph.identity import acting
 from graph.policy import Policy, load_policy
 from graph.settings import Settings, read_environment
+from graph.watching import Unwatched, Watch, WatchedApprovals
 from memory.approvals import Approval
 from memory.errors import NotFoundError, RefusedError, UsageError
 from memory.leases import is_dead
@@ -30,7 +32,9 @@ from memory.postgres.migrate import migrate, pending, prepare
 from memory.postgres.offers import offers
 from memory.postgres.operators import PostgresOperators
 from memory.postgres.runs import PostgresRuns
+from memory.postgres.tool_pins import PostgresToolPins
 from memory.runs import Run
+from memory.tool_pins import Pin, ToolPins
 
 if TYPE_CHECKING:
     from graph.ports import Ports
@@ -48,12 +52,15 @@ class App:
     embedded: bool
     on_token: Callable[[str], None] | None = None
     tell: Tell = lambda _what, _details: None
+    watch: Watch = field(default_factory=Unwatched)
     _registry: "Registry | None" = field(default=None, init=False)
     _policy: Policy | None = field(default=None, init=False)
 
     def __post_init__(self) -> None:
         self.runs = PostgresRuns(self.database)
-        self.approvals = PostgresApprovals(self.database)
+        stored = PostgresApprovals(self.database)
+        alone = isinstance(self.watch, Unwatched)
+        self.approvals = stored if alone else cast("PostgresApprovals", WatchedApprovals(stored, self.watch))
         self.ledger = PostgresLedger(self.database)
         self.audit = PostgresAudit(self.database)
         self.operators = PostgresOperators(self.database)
@@ -61,10 +68,26 @@ class App:
     @property
     def registry(self) -> "Registry":
         if self._registry is None:
-            registry = load_registry(self.settings)
+            registry = load_registry(self.settings, pins=self._pins, say=lambda text: self.tell("notice", {"message": text}))
             self.policy.check(registry.names)
             self._registry = registry
         return self._registry
+
+    @asynccontextmanager
+    async def _pins(self) -> AsyncIterator[PostgresToolPins]:
+        """On a connection of its own: tools are loaded in a loop of their own."""
+        async with Database(self.database.dsn, max_size=1) as database:
+            yield PostgresToolPins(database)
+
+    async def accept_tool(self, name: str, by: Identity) -> None:
+        """What an MCP server made of this tool counts as known from now on. Raises NotFoundError."""
+        tool = self.registry.get(name)
+        if tool is None or tool.facts.remote is None:
+            remedy = "`interlock tools` lists them."
+            raise NotFoundError(f"There is no tool {name!r} of an MCP server.", remedy=remedy, code="no_such_tool")
+        remote = tool.facts.remote
+        await PostgresToolPins(self.database).accept(Pin(remote.server, remote.name, remote.sha256, remote.definition), by)
+        self._registry = None
 
     @property
     def policy(self) -> Policy:
@@ -96,10 +119,11 @@ class App:
         from graph.ports import Ports
 
         registry = self.registry
+        model = choose_model(self.settings, [tool.langchain for tool in registry])
         return Ports(
             runs=self.runs, approvals=self.approvals, ledger=self.ledger, registry=registry, electorate=self.electorate,
-            policy=self.policy, on_token=self.on_token, tell=self.tell,
-            model=choose_model(self.settings, [tool.langchain for tool in registry]),
+            policy=self.policy, on_token=self.on_token, tell=self.tell, watch=self.watch,
+            model=replace(model, on_retry=lambda: self.watch.count("interlock.model.retries", model=model.name)),
         )  # fmt: skip
 
     def saver(self) -> "GuardedSaver":
@@ -161,11 +185,21 @@ class App:
         )
 
 
-def load_registry(settings: Settings) -> "Registry":
-    """Needs no database."""
+def load_registry(
+    settings: Settings,
+    *,
+    pins: Callable[[], AbstractAsyncContextManager[ToolPins]] | None = None,
+    say: Callable[[str], None] = lambda _text: None,
+) -> "Registry":
+    """Needs no database; with `pins`, the tools of MCP servers are compared with what they were. `say` takes what a person should know."""
+    from tools.mcp import Mcp
     from tools.table import load
 
-    return load(settings.tools, read_environment(), analytics=analytics_of(settings))
+    mcp = None
+    if settings.mcp:
+        believed = load_policy(settings.policy).believed
+        mcp = Mcp(settings.mcp, believed.read_only, believed.idempotent, pins, say)
+    return load(settings.tools, read_environment(), analytics=analytics_of(settings), mcp=mcp)
 
 
 def analytics_of(settings: Settings) -> PostgresAnalytics:
@@ -194,7 +228,27 @@ async def open_app(
     embedded = settings.database_url is None
     async with Database(await _address(settings)) as database:
         await prepare(database, embedded=embedded)
-        yield App(settings, database, embedded, on_token, tell)
+        async with _watching() as watch:
+            application = App(settings, database, embedded, on_token, tell, watch)
+            yield application
+            if not isinstance(watch, Unwatched):
+                watch.level("interlock.approvals.waiting", len(await application.approvals.pending()))
+
+
+@asynccontextmanager
+async def _watching() -> AsyncIterator[Watch]:
+    """OpenTelemetry is loaded only where the environment names it."""
+    if not any(name.startswith("OTEL_") for name in os.environ):
+        yield Unwatched()
+        return
+    from graph.telemetry import Telemetry, watch_of
+
+    watch = watch_of()
+    try:
+        yield watch
+    finally:
+        if isinstance(watch, Telemetry):
+            await asyncio.to_thread(watch.close)
 
 
 

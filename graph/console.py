@@ -101,6 +101,9 @@ class Session:
 
     def tell(self, what: str, details: dict[str, Any]) -> None:
         """Progress: what began, what ended, and how long it took. Shown to who looks, and to a log."""
+        if what == "notice":
+            self.say(str(details["message"]))
+            return
         name = str(next(iter(details.values())))
         seconds = self._clock(what, name)
         if log_format.get() == "json":

@@ -10,6 +10,7 @@ from graph.policy import Policy
 from memory.approvals import Approval, Approvals, Ballot, Judge, Revision
 from memory.errors import ConflictError, RefusedError
 from memory.operators import Operators
+from memory.people import Identity
 
 if TYPE_CHECKING:
     from graph.app import App
@@ -77,3 +78,12 @@ async def expire(approvals: Approvals, electorate: Electorate, thread_id: str | 
     return len(late)
 
 
+async def close_questions(approvals: Approvals, thread_id: str, by: Identity, comment: str) -> bool:
+    """Of a thread that ends. What nobody knows is still asked afterwards: only a person can tell what became of it."""
+    closed = False
+    for approval in await approvals.of_thread(thread_id):
+        if approval.status == "pending" and approval.kind != "unknown_outcome":
+            with suppress(ConflictError):
+                await approvals.decide(approval.approval_id, Ballot("cancel", by, comment), judge_with())
+                closed = True
+    return closed

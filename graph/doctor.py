@@ -45,6 +45,7 @@ async def examine(settings: Settings, tell: Tell) -> AsyncIterator[Finding]:
         "home": lambda: _home(settings),
         "policy": lambda: _policy(settings),
         "tools": lambda: _tools(settings),
+        "mcp": lambda: _mcp(settings),
         "deploy": lambda: _deploy(settings),
         "database": lambda: _database(settings),
         "analytics": lambda: _analytics(settings),
@@ -112,6 +113,18 @@ async def _tools(settings: Settings) -> Finding:
     registry = load_registry(settings)
     named = ", ".join(f"{tool.name}{'' if tool.facts.is_critical else ' (runs at once)'}" for tool in registry)
     return Finding("tools", "ok", named or "none")
+
+
+async def _mcp(settings: Settings) -> Finding:
+    if settings.mcp is None:
+        return Finding("mcp", "ok", "no INTERLOCK_MCP: no tools of MCP servers")
+    from graph.settings import read_environment
+    from tools.mcp import examined
+
+    told, unread = await examined(settings.mcp, read_environment())
+    if unread:
+        return Finding("mcp", "warn", f"{told}; not followed: {unread}", "What may run without a person, the policy file says.")
+    return Finding("mcp", "ok", told)
 
 
 async def _deploy(settings: Settings) -> Finding:

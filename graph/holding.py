@@ -5,14 +5,16 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from weakref import WeakKeyDictionary
 
+from graph.deciding import close_questions
 from graph.ports import Ports
 from graph.version import GRAPH_VERSION
-from memory.errors import ConflictError, InterlockError
-from memory.leases import Lease, held, is_dead, owner_name
-from memory.people import NOBODY
-from memory.runs import NewRun
+from memory.errors import ConflictError, InterlockError, RunFailedError, StoppedError
+from memory.leases import Lease, LeaseLostError, held, is_dead, owner_name
+from memory.people import NOBODY, Identity
+from memory.runs import ENDED, NewRun, Run, Status
 
 SECONDS = 30.0
+_beats: dict[str, "asyncio.Task[None]"] = {}
 _taking: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Lock] = WeakKeyDictionary()
 _inside: dict[str, int] = {}  # parallel calls of one thread share the lease that the first of them took
 
@@ -33,8 +35,9 @@ async def driving(ports: Ports, thread_id: str) -> AsyncIterator[Lease]:
     taking = _taking.setdefault(asyncio.get_running_loop(), asyncio.Lock())
     async with taking:
         if thread_id not in held:
-            held[thread_id] = await _taken(ports, thread_id)
+            lease = held[thread_id] = await _taken(ports, thread_id)
             _inside[thread_id] = 0
+            _beats[thread_id] = asyncio.create_task(_beat(ports, lease))
         if thread_id in _inside:
             _inside[thread_id] += 1
     try:
@@ -51,6 +54,7 @@ async def _left(taking: asyncio.Lock, ports: Ports, thread_id: str) -> None:
         if _inside[thread_id]:
             return
         del _inside[thread_id]
+        _beats.pop(thread_id).cancel()
         try:
             with suppress(InterlockError):
                 await ports.runs.release(held[thread_id])
@@ -58,12 +62,73 @@ async def _left(taking: asyncio.Lock, ports: Ports, thread_id: str) -> None:
             held.pop(thread_id, None)
 
 
+async def _beat(ports: Ports, lease: Lease) -> None:
+    """A call may last longer than a lease: it is renewed as long as a node is at work."""
+    while True:
+        await asyncio.sleep(SECONDS / 3)
+        try:
+            await ports.runs.renew(lease, SECONDS)
+        except LeaseLostError:
+            return  # saver and ledger refuse what comes from here
+        except Exception:  # noqa: BLE001, S112 - whatever it is, the next beat may succeed; if none does, the lease runs out
+            continue
+
+
 async def _taken(ports: Ports, thread_id: str) -> Lease:
+    run = await _known(ports, thread_id, None)
+    dead = run.lease_owner if run.lease_owner and is_dead(run.lease_owner) else None
+    lease = await ports.runs.acquire(thread_id, f"node@{owner_name()}", SECONDS, dead_owner=dead)
+    if run.status in ENDED:
+        await ports.runs.reopen(lease)  # the server goes on with a thread that had ended, or failed
+    return lease
+
+
+async def _known(ports: Ports, thread_id: str, text: str | None) -> Run:
     run = await ports.runs.get(thread_id)
     if run is None:
-        new = NewRun(thread_id, None, NOBODY, NOBODY, "default", GRAPH_VERSION, ports.registry.version)
+        new = NewRun(thread_id, text, NOBODY, NOBODY, "default", GRAPH_VERSION, ports.registry.version)
         with suppress(ConflictError):
-            await ports.runs.create(new, adopted=True)
-    owner = run.lease_owner if run else None
-    dead = owner if owner and is_dead(owner) else None
-    return await ports.runs.acquire(thread_id, f"node@{owner_name()}", SECONDS, dead_owner=dead)
+            await ports.runs.create(new, adopted=True, moving=True)
+        run = await ports.runs.get(thread_id)
+    if run is None:
+        raise AssertionError("a run that was created, or that was there, is there")
+    return run
+
+
+def is_driven_by_us(thread_id: str) -> bool:
+    """By graph.run, in this process; otherwise the Agent Server invokes the graph."""
+    return thread_id in held and thread_id not in _inside
+
+
+async def begin(ports: Ports, thread_id: str, text: str | None) -> None:
+    """Under the Agent Server, the first node makes the thread known, so that every command sees it."""
+    if not is_driven_by_us(thread_id):
+        await _known(ports, thread_id, text)
+        async with driving(ports, thread_id):
+            pass
+
+
+async def end(ports: Ports, thread_id: str, status: Status, *, answer: str | None = None, error: InterlockError | None = None) -> None:
+    """Under the Agent Server, the last node says how the thread ended; where graph.run drives, that does."""
+    if is_driven_by_us(thread_id):
+        return
+    async with driving(ports, thread_id) as lease:
+        if error is None:
+            await close_questions(ports.approvals, thread_id, Identity(lease.owner, "process"), "the thread has ended")
+        written = False
+        while not written:
+            run = await _known(ports, thread_id, None)
+            written = await ports.runs.settle(
+                lease, seen_wake_seq=run.wake_seq, status=status, final_answer=answer, error=error.as_json() if error else None
+            )
+
+
+@asynccontextmanager
+async def telling_failure(ports: Ports, thread_id: str) -> AsyncIterator[None]:
+    """Under the Agent Server, a model that fails leaves a thread that says so; what another try may mend fails no thread."""
+    try:
+        yield
+    except (StoppedError, RunFailedError) as error:
+        with suppress(InterlockError):
+            await end(ports, thread_id, "stopped" if isinstance(error, StoppedError) else "failed", error=error)
+        raise

@@ -58,6 +58,7 @@ class Model:
     chat: Runnable[LanguageModelInput, AIMessage] = field(repr=False)
     place: Place = field(repr=False)
     limits: Limits = field(default_factory=Limits, repr=False)
+    on_retry: Callable[[], None] = field(default=lambda: None, repr=False)
 
     async def answer(self, messages: Sequence[BaseMessage], *, on_token: Callable[[str], None] | None = None) -> Answer:
         """Streams where `on_token` is given; it gets cleaned pieces of the text, without what was thought before it.
@@ -85,6 +86,7 @@ class Model:
                 wait = self._wait(trouble, tried)
                 if wait is None or voice.was_heard:
                     raise _last(trouble, tried) from error
+            self.on_retry()
             await asyncio.sleep(wait)
 
     def _wait(self, trouble: Trouble, tried: int) -> float | None:

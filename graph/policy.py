@@ -4,13 +4,13 @@ The file is judged by graph.policy_file and its conditions by graph.cel; here is
 """
 
 from collections.abc import Collection, Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from graph.cel import Condition, ConditionError
 from graph.facts import Facts
-from graph.policy_file import ANY_SOURCE, Example, Notify, PolicyFile, Rule, Terms, read
+from graph.policy_file import ANY_SOURCE, Believed, Example, Notify, PolicyFile, Rule, Terms, read
 from memory.approvals import Approval
 
 if TYPE_CHECKING:
@@ -70,6 +70,7 @@ class Policy:
         self.examples: tuple[Example, ...] = file.examples if file else ()
         self.notify = file.notify if file else Notify()
         self.gates_answers = bool(file and file.final)
+        self.believed = file.believed if file else Believed()
         self.looks_at_facts = bool(self.rules) or self.gates_answers
         self.tiers: Mapping[int, Collection[str]] = (file.tiers if file else None) or {}
 
@@ -82,7 +83,15 @@ class Policy:
         return self._file is None or self._file.tiers is None or name in self._file.people(tier)
 
     def judge(self, tool: "Tool", args: Mapping[str, Any], facts: Facts) -> Verdict:
-        """Never raises: what cannot be judged is asked at the highest tier."""
+        """Never raises: what cannot be judged is asked at the highest tier. What a server changed is asked, whatever a rule says."""
+        verdict = self._judged(tool, args, facts)
+        remote = tool.facts.remote
+        if remote is None or not remote.changed or verdict.action == "forbid":
+            return verdict
+        note = f"The MCP server {remote.server!r} changed this tool since it was first used: {remote.changed}. {verdict.note}".strip()
+        return replace(verdict, action="ask", pre_approved=False, review=None, note=note)
+
+    def _judged(self, tool: "Tool", args: Mapping[str, Any], facts: Facts) -> Verdict:
         seen = _seen(tool.name, args, facts)
         for rule in self.rules:
             try:

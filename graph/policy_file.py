@@ -62,6 +62,14 @@ class Notify:
 
 
 @dataclass(frozen=True, slots=True)
+class Believed:
+    """The MCP servers whose hints count: that a tool only reads, that it may be called again."""
+
+    read_only: tuple[str, ...] = ()
+    idempotent: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class PolicyFile:
     """`tiers` is None without `[tiers]`; then a tier is what an operator's token says."""
 
@@ -73,6 +81,7 @@ class PolicyFile:
     final: Rule | None = None
     examples: tuple[Example, ...] = ()
     notify: Notify = field(default_factory=Notify)
+    believed: Believed = field(default_factory=Believed)
 
     @property
     def highest_tier(self) -> int:
@@ -216,7 +225,7 @@ EXPECTED: Mapping[str, Read] = {
     "verdict": _one_of(*VERDICTS, "run"), "rule": _text, **{key: ASKING[key] for key in ("tier", "required", "four_eyes", "sources")},
 }  # fmt: skip
 TEST: Mapping[str, Read] = {"name": _text, "tool": _text, "args": _table, **GIVEN, **EXPECTED}
-TOP = ("defaults", "tiers", "rule", "final_answer", "test", "notify")
+TOP = ("defaults", "tiers", "rule", "final_answer", "test", "notify", "mcp")
 BELONGS = {"pre_approve": {"review"}, "ask": set(ASKING), "forbid": set()}  # what a rule of that verdict may say beside its condition
 
 
@@ -235,7 +244,8 @@ class _Reader:
         final = self._final(made) if "final_answer" in self.document else None
         examples = tuple(self._example(index, values) for index, values in enumerate(self._many("test")))
         notify = self._values("notify", 0, self._one("notify"), {"urls": _names, "on": _some_of(*EVENTS)})
-        return replace(made, rules=rules, final=final, examples=examples, notify=Notify(**notify))
+        believed = Believed(**self._values("mcp", 0, self._one("mcp"), {"read_only": _names, "idempotent": _names}))
+        return replace(made, rules=rules, final=final, examples=examples, notify=Notify(**notify), believed=believed)
 
     def _tiers(self) -> dict[int, frozenset[str]] | None:
         if "tiers" not in self.document:

@@ -12,16 +12,14 @@ from typing import Any
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.types import Command, StateSnapshot
 
-from graph.approval import judge_with
 from graph.crash import reach
-from graph.deciding import OVER, expire
+from graph.deciding import OVER, close_questions, expire
 from graph.holding import CancelRequested
 from graph.nodes.reject import ending
 from graph.ports import Ports
 from graph.questions import question_of, unknown
 from graph.routing import open_calls
 from graph.version import GRAPH_VERSION
-from memory.approvals import Ballot
 from memory.errors import (
     ConflictError,
     InterlockError,
@@ -59,6 +57,11 @@ class Driver:
         dead = owner if owner and is_dead(owner) else None
         lease = await self.ports.runs.acquire(thread_id, owner_name(), self.lease_seconds, dead_owner=dead)
         reach("after_claim")
+        with self.ports.watch.span("thread", thread_id=thread_id, epoch=lease.epoch):
+            return await self._advanced(lease, run)
+
+    async def _advanced(self, lease: Lease, run: Run) -> Run:
+        thread_id = lease.thread_id
         async with self._held(lease):
             self.ports.left[thread_id] = self.step_limit
             if run.status in OVER:
@@ -145,21 +148,11 @@ class Driver:
         reach("before_settle")
         if at.next:
             return await self.ports.runs.settle(lease, seen_wake_seq=run.wake_seq, status="waiting")
-        if await self._close_questions(run.thread_id, Identity(lease.owner, "process"), "the thread has ended"):
+        if await close_questions(self.ports.approvals, run.thread_id, Identity(lease.owner, "process"), "the thread has ended"):
             return False
         status = at.values["status"]
         answer = (at.values.get("final_answer") or {}).get("text") if status == "completed" else None
         return await self.ports.runs.settle(lease, seen_wake_seq=run.wake_seq, status=status, final_answer=answer)
-
-    async def _close_questions(self, thread_id: str, by: Identity, comment: str) -> bool:
-        closed = False
-        for approval in await self.ports.approvals.of_thread(thread_id):
-            # What nobody knows is still asked after the end: only a person can tell what became of it.
-            if approval.status == "pending" and approval.kind != "unknown_outcome":
-                with suppress(ConflictError):
-                    await self.ports.approvals.decide(approval.approval_id, Ballot("cancel", by, comment), judge_with())
-                    closed = True
-        return closed
 
     async def _cancel(self, lease: Lease, run: Run, at: StateSnapshot) -> bool:
         """Ends the thread where it stands. Nothing that waits will run; what was begun is told as what it is.
@@ -170,7 +163,7 @@ class Driver:
             return False
         wish: Mapping[str, Any] = run.cancel_requested or {}
         by, comment = Identity(wish["by"], wish["source"]), str(wish["comment"])
-        await self._close_questions(run.thread_id, by, comment)
+        await close_questions(self.ports.approvals, run.thread_id, by, comment)
         calls = open_calls(at.values)  # type: ignore[arg-type]  # the values of our own state
         words = {call["call_key"]: f"Not run: {by.name} cancelled the thread. Their words: {comment}" for call in calls}
         by_key = {call["call_key"]: call for call in calls}

@@ -52,6 +52,7 @@ class Settings:
     openai_api_key: str | None = None
     openai_base_url: str | None = None
     tools: tuple[str, ...] = ()
+    mcp: Path | None = None
     deploy_command: str | None = None
     tenant: str = "default"
     operator_token: str | None = None
@@ -70,7 +71,6 @@ def load_settings(environment: Mapping[str, str] | None = None) -> Settings:
     """Raises UsageError for a name that does not exist, with the nearest one, and for a value that cannot be read."""
     env = read_environment() if environment is None else environment
     _refuse_unknown(env)
-    _refuse_unread(env)
     value = {name: text.strip() for name in [*KNOWN, "OPENAI_API_KEY", "OPENAI_BASE_URL"] if (text := env.get(name, "")).strip()}
     return Settings(
         home=Path(value.get("INTERLOCK_HOME") or platformdirs.user_data_dir("interlock", appauthor=False)).expanduser().absolute(),
@@ -81,6 +81,7 @@ def load_settings(environment: Mapping[str, str] | None = None) -> Settings:
         openai_api_key=value.get("OPENAI_API_KEY"),
         openai_base_url=value.get("OPENAI_BASE_URL"),
         tools=tuple(name.strip() for name in value.get("INTERLOCK_TOOLS", "").split(",") if name.strip()),
+        mcp=Path(value["INTERLOCK_MCP"]).expanduser() if "INTERLOCK_MCP" in value else None,
         deploy_command=value.get("INTERLOCK_DEPLOY_COMMAND"),
         tenant=value.get("INTERLOCK_TENANT", "default"),
         operator_token=value.get("INTERLOCK_OPERATOR_TOKEN"),
@@ -94,13 +95,6 @@ def _refuse_unknown(env: Mapping[str, str]) -> None:
         if name.startswith(PREFIX) and name not in KNOWN:
             near = difflib.get_close_matches(name, sorted(KNOWN), n=1, cutoff=0.0)
             raise UsageError(f"There is no setting {name!r}.", remedy=f"Did you mean {near[0]}?", code="unknown_setting")
-
-
-def _refuse_unread(env: Mapping[str, str]) -> None:
-    """A setting that is made and not followed would be worse than none."""
-    for name in ("INTERLOCK_MCP",):
-        if env.get(name, "").strip():
-            raise UsageError(f"{name} is set, and this version does not read it yet.", remedy=f"Unset {name}.", code="not_yet")
 
 
 UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}

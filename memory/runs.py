@@ -56,8 +56,8 @@ class Run:
 
 
 class Runs(Protocol):
-    async def create(self, new: NewRun, *, adopted: bool = False) -> Run:
-        """ConflictError `thread_exists` if there is one."""
+    async def create(self, new: NewRun, *, adopted: bool = False, moving: bool = False) -> Run:
+        """ConflictError `thread_exists` if there is one. `moving`: checkpoints of the adopted thread are on their way, the next counts."""
 
     async def get(self, thread_id: str) -> Run | None: ...
 

@@ -83,6 +83,20 @@ class Declared(TypedDict, total=False):
 
 
 @dataclass(frozen=True, slots=True)
+class Remote:
+    """Of a tool that another server runs: what that server says of it (`definition`, and its hash).
+
+    `changed` says how it differs from when it was first used, empty where it does not; what is changed is always asked about.
+    """
+
+    server: str
+    name: str
+    sha256: str
+    definition: Mapping[str, Any]
+    changed: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Facts:
     """`origin` is where it was written, `path:line` or a dotted name; `injected` are the parameters that we fill."""
 
@@ -95,6 +109,7 @@ class Facts:
     secret: tuple[str, ...] = ()
     injected: frozenset[str] = frozenset()
     origin: str = ""
+    remote: Remote | None = None
 
 
 @overload
@@ -113,6 +128,13 @@ def _declare(declared: Declared, subject: Callable[..., Any] | BaseTool) -> Base
     base = subject.model_copy() if isinstance(subject, BaseTool) else _from_function(subject)
     base.__dict__[_FACTS] = _facts(base, declared)
     return base
+
+
+def remote_tool(base: BaseTool, remote: Remote, *, origin: str, **declared: Unpack[Declared]) -> BaseTool:
+    """As `tool`, for one that another server runs."""
+    made = _declare(declared, base)
+    made.__dict__[_FACTS] = replace(made.__dict__[_FACTS], remote=remote, origin=origin)
+    return made
 
 
 def _from_function(function: Callable[..., Any]) -> BaseTool:
@@ -317,6 +339,7 @@ class Tool:
             # How it acts counts too: an approval given for a command must not run a register of the same name.
             schema_sha256=sha256(
                 {"idempotent": facts.idempotent, "name": base.name, "parameters": parameters, "transactional": facts.transactional}
+                | ({"remote": [facts.remote.server, facts.remote.sha256]} if facts.remote else {})
             ),
             langchain=base.model_copy(update=prepared),
             base=base,
@@ -396,7 +419,7 @@ class Registry:
 
 
 def _flags(facts: Facts) -> dict[str, Any]:
-    known = {one.name: getattr(facts, one.name) for one in fields(facts) if one.name not in {"injected", "origin"}}
+    known = {one.name: getattr(facts, one.name) for one in fields(facts) if one.name not in {"injected", "origin", "remote"}}
     return {**known, "check": facts.check is not None, "compensate": facts.compensate is not None}
 
 

@@ -17,8 +17,8 @@ from langchain_core.tools import BaseTool
 from memory.errors import UsageError
 from tools.spec import Registry
 
-SHIPPED = ("tools.database:database_tools", "tools.deploy:deploy_tools", "tools.tickets:ticket_tools")
-GIVEN = ("environment", "analytics")  # what a function that returns tools may ask for, by the names of its parameters
+SHIPPED = ("tools.database:database_tools", "tools.deploy:deploy_tools", "tools.tickets:ticket_tools", "tools.mcp:mcp_tools")
+GIVEN = ("environment", "analytics", "mcp")  # what a function that returns tools may ask for, by the names of its parameters
 
 
 def load(extra: Sequence[str], environment: Mapping[str, str], **services: Any) -> Registry:

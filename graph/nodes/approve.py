@@ -48,7 +48,8 @@ async def _asked(ports: Ports, thread_id: str, state: State, waiting: list[Call]
     answer = interrupt(payload(await _question(ports, call)))
     reach("gate_after_answer")
     if not is_doorbell(answer):
-        ballot = read_answer(answer, tool=call["name"], version=int(shown.get("version", 1)), interrupt_id=interrupt_id)
+        version = int(shown.get("version", 1))
+        ballot = read_answer(answer, tool=call["name"], version=version, interrupt_id=interrupt_id, shown=call["args"])
         await _take(ports, thread_id, call, ballot, answer)
     return await _news(ports, waiting)
 

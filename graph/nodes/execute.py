@@ -142,7 +142,7 @@ class _Performance:
             reach("after_outcome")
             return self._message(_told_result(tool.name, result))
         try:
-            outcome = await call(tool, execution.args, idempotency_key=execution.idempotency_key)
+            outcome = await self._called(execution)
         except asyncio.CancelledError:
             # Its effect may still be on the way, whatever the tool declares: people must look.
             with suppress(InterlockError):
@@ -157,11 +157,19 @@ class _Performance:
         return self._message(_told_result(tool.name, result))
 
     async def _effect(self, execution: Execution, connection: Any) -> Result:
-        result = _as_result(
-            await call(self._existing(), execution.args, idempotency_key=execution.idempotency_key, connection=connection)
-        )
+        result = _as_result(await self._called(execution, connection))
         reach("after_effect")
         return result
+
+    async def _called(self, execution: Execution, connection: Any = None) -> Outcome:
+        watch, names = self.ports.watch, {"thread_id": execution.thread_id, "tool": execution.tool}
+        if execution.attempts > 1:
+            watch.count("interlock.tool.retries", tool=execution.tool)
+        more = {"call_key": execution.call_key, "approval_id": execution.approval_id, "attempt": execution.attempts}
+        with watch.span("tool call", **names, **more) as span:
+            outcome = await call(self._existing(), execution.args, idempotency_key=execution.idempotency_key, connection=connection)
+            span.tell(outcome=_as_result(outcome).status)
+        return outcome
 
     async def _unsettled(self, execution: Execution, intent_args: str) -> dict[str, Any]:
         """It was begun, and the process that began it is gone. What follows is declared by the tool, never guessed."""
@@ -211,6 +219,7 @@ class _Performance:
         asked = unknown(self.call, execution.attempts, why)
         secret = self.ports.registry.secret_of(self.call)
         await self.ports.ledger.give_up(execution, why=why, question=question_of(asked, self.lease.thread_id, secret=secret))
+        self.ports.watch.count("interlock.unknown_outcomes", tool=execution.tool)
         self.ports.tell("outcome_unknown", {"tool": execution.tool, "why": why})
         return {"tool_calls": [asked]}
 

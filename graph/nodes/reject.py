@@ -5,21 +5,24 @@ from typing import Any
 from langchain_core.messages import ToolMessage
 from langchain_core.runnables import RunnableConfig
 
+from graph.holding import end
 from graph.ports import Node, Ports
 from graph.questions import proposed_action
 from graph.routing import open_calls
 from graph.state import Call, State
+from memory.runs import Status
 
-ENDS = {"stop": "rejected", "cancel": "cancelled"}
+ENDS: dict[str, Status] = {"stop": "rejected", "cancel": "cancelled"}
 
 
-def make_reject(_ports: Ports) -> Node:
-    async def handle_rejection(state: State, config: RunnableConfig) -> dict[str, Any]:  # noqa: ARG001 - the shape of a node
+def make_reject(ports: Ports) -> Node:
+    async def handle_rejection(state: State, config: RunnableConfig) -> dict[str, Any]:
         calls = open_calls(state)
         rejected = [call for call in calls if call["state"] == "rejected"]
-        end = next((ENDS[then] for call in rejected if (then := _then(call)) in ENDS), None)
-        if end:
-            return ending(calls, end, {call["call_key"]: _words(call) for call in rejected})
+        status = next((ENDS[then] for call in rejected if (then := _then(call)) in ENDS), None)
+        if status:
+            await end(ports, str(config["configurable"]["thread_id"]), status)
+            return ending(calls, status, {call["call_key"]: _words(call) for call in rejected})
         still = next((call for call in calls if call["state"] == "waiting"), None)
         return {
             "messages": [_told(call, _words(call)) for call in rejected],

@@ -33,7 +33,9 @@ def make_think(ports: Ports) -> Node:
         _take_a_turn(ports, thread_id)
         _refuse_if_fruitless(messages)
         reach("think_before_model")
-        answer = await ports.model.answer([SystemMessage(SYSTEM), *transcript(messages)], on_token=ports.on_token)
+        with ports.watch.span("model call", thread_id=thread_id, model=ports.model.name) as span:
+            answer = await ports.model.answer([SystemMessage(SYSTEM), *transcript(messages)], on_token=ports.on_token)
+            span.tell(calls=len(answer.calls))
         reach("think_after_model")
         return _proposal(ports, answer, await facts_of(ports, thread_id))
 

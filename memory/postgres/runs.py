@@ -22,14 +22,14 @@ class PostgresRuns:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    async def create(self, new: NewRun, *, adopted: bool = False) -> Run:
+    async def create(self, new: NewRun, *, adopted: bool = False, moving: bool = False) -> Run:
         async with self._database.transaction() as db:
             row = await (await db.execute(INSERT, _parameters(new))).fetchone()
             orphaned = not adopted and (await db.execute(CHECKPOINTED, (new.thread_id,))).rowcount
             if row is None or orphaned:
                 remedy = f"Go on with it: interlock resume {new.thread_id}"
                 raise ConflictError(f"Thread {new.thread_id!r} exists already.", remedy=remedy, code="thread_exists")
-            head = await (await db.execute(ADOPT_HEAD, (new.thread_id,))).fetchone() if adopted else None
+            head = await (await db.execute(ADOPT_HEAD, (new.thread_id,))).fetchone() if adopted and not moving else None
             await append(db, new.thread_id, "thread_adopted" if adopted else "thread_started", new.starter, {
                 "checkpoint_id": head["head_checkpoint_id"] if head else None,
                 "graph_version": new.graph_version,

@@ -11,7 +11,7 @@ import pytest
 from psycopg.rows import dict_row
 
 from graph.app import open_app
-from graph.holding import driving
+from graph.holding import driving, end
 from graph.ports import Ports
 from graph.settings import Settings
 from memory.leases import held
@@ -134,3 +134,22 @@ async def test_the_last_of_parallel_calls_gives_it_up(ports: Ports, database_url
     second_leaves.set()
     await second
     assert await is_free(ports, database_url)
+
+
+async def test_the_lease_is_kept_for_as_long_as_a_node_works(ports: Ports, database_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("graph.holding.SECONDS", 0.6)
+    async with driving(ports, "t"):
+        taken = await query(database_url, "SELECT lease_until AS moment FROM interlock.run WHERE thread_id = 't'")
+        await until(database_url, f"SELECT clock_timestamp() > '{taken['moment'].isoformat()}' FROM interlock.run WHERE thread_id = 't'")
+        kept = "SELECT lease_until > clock_timestamp() FROM interlock.run WHERE thread_id = 't'"
+        assert (await query(database_url, f"SELECT ({kept}) AS yes"))["yes"]
+
+
+async def test_a_node_that_ends_a_thread_says_so_unless_the_driver_will(ports: Ports) -> None:
+    await end(ports, "t", "completed", answer="Done.")
+    run = await ports.runs.get("t")
+    assert run is not None and (run.status, run.final_answer, run.lease_owner) == ("completed", "Done.", None)
+    held["other"] = await ports.runs.acquire("other", "driver", 30)
+    await end(ports, "other", "completed", answer="Done.")
+    other = await ports.runs.get("other")
+    assert other is not None and other.status == "running"
