@@ -11,10 +11,6 @@ work the same where a loop is running (a notebook) and where none is; inside asy
 keeps your loop free. What cannot be done raises an InterlockError of memory/errors.py.
 """
 
-# isort: off
-from graph.commands.token import OPERATOR_TOKEN  # before all others: see there
-
-# isort: on
 import asyncio
 import threading
 import weakref
@@ -214,7 +210,7 @@ def _closed(loop: _Loop, stack: AsyncExitStack) -> None:
 
 
 async def _voter(application: App, claimed: str | None) -> tuple[Identity, int | None]:
-    return await application.voter(claimed=claimed, token=OPERATOR_TOKEN or application.settings.operator_token)
+    return await application.voter(claimed=claimed, token=application.settings.operator_token)
 
 
 async def _driven(application: App, thread_id: str) -> Document:
