@@ -219,6 +219,14 @@ class _Narrator:
         tried = f"{_actor(event)} tried to {content.get('type')} {self._about(content)}{_words(content.get('comment'))}"
         return Told(event, "Refused", f"{tried}; it was refused", _given(why=content.get("why"), approval=content.get("approval_id")))
 
+    def on_review_accepted(self, event: Event, content: dict[str, Any]) -> Told:
+        told = f"{_actor(event)} looked at {self._about(content)} and found it right{_words(content.get('comment'))}"
+        return Told(event, "Reviewed", told, _given(rule=content.get("rule")))
+
+    def on_review_flagged(self, event: Event, content: dict[str, Any]) -> Told:
+        told = f"{_actor(event)} looked at {self._about(content)} and found it wrong{_words(content.get('comment'))}"
+        return Told(event, "Flagged", told, _given(rule=content.get("rule")))
+
     def on_cancel_requested(self, event: Event, content: dict[str, Any]) -> Told:
         return Told(event, "Cancel", f"{_actor(event)} wished the thread to end{_words(content.get('comment'))}")
 

@@ -152,8 +152,14 @@ class Approvals(Protocol):
     async def refused(self, approval_id: str, ballot: Ballot, why: InterlockError) -> None:
         """Puts an attempt that changed nothing on the record."""
 
+    async def shown(self, questions: Sequence[Approval], to: Identity) -> None:
+        """Puts on the record that a person was shown these, once for each version and person."""
+
     async def pre_approve(self, question: NewApproval) -> Approval:
-        """Writes a question that the policy has answered already, with its answer. Idempotent: one that exists stays as it is."""
+        """Writes a question that the policy has answered already, with its answer. Idempotent: one that exists stays as it is.
+
+        Where its rules say `drawn`, a review is opened with it.
+        """
 
 
 def masked(args: Mapping[str, Any], secret: Sequence[str]) -> dict[str, Any]:

@@ -84,13 +84,22 @@ class PostgresApprovals:
                     "approval_id": approval_id, "code": why.code, "comment": ballot.comment, "type": ballot.type, "why": why.message,
                 })  # fmt: skip
 
+    async def shown(self, questions: Sequence[Approval], to: Identity) -> None:
+        for question in questions:
+            values = (question.approval_id, question.version, to.name, to.source)
+            async with self._database.transaction() as db:
+                if (await db.execute(INSERT_SHOWN, values)).rowcount:
+                    await append(db, question.thread_id, "approval_shown", to, {
+                        "approval_id": question.approval_id, "args_sha256": question.args_sha256, "version": question.version,
+                    })  # fmt: skip
+
     async def _judged(self, approval_id: str, ballot: Ballot, judge: Judge) -> Ruling:
         async with self._database.transaction() as db:
             await db.execute(LOCK_RUN, (approval_id,))
             row = await (await db.execute(SELECT + "WHERE a.approval_id = %s FOR UPDATE OF a", (approval_id,))).fetchone()
             if row is None:
                 raise NotFoundError(f"There is no approval {approval_id!r}.", code="no_such_approval")
-            approval = _approval(row)
+            approval = approval_of(row)
             votes = [_vote(vote) for vote in await (await db.execute(VOTES, (approval_id,))).fetchall()]
             ruling = judge(approval, votes, ballot)
             await self._write(db, approval, ballot, ruling)
@@ -133,6 +142,8 @@ class PostgresApprovals:
                     "approval_id": question.approval_id, "version": 1, "voter": "policy", "actor": POLICY.name,
                     "actor_source": POLICY.source, "type": "approve", "comment": comment, "detail": Json({}),
                 })  # fmt: skip
+                if question.rules.get("drawn"):
+                    await db.execute("INSERT INTO interlock.review (approval_id) VALUES (%s)", (question.approval_id,))
                 await append(db, question.thread_id, "approval_decided", POLICY, {
                     "approval_id": question.approval_id, "args_sha256": question.args_sha256, "status": "approved",
                     "tier": question.tier, "version": 1, "comment": comment, "detail": {}, "type": "approve", "own_request": False,
@@ -146,7 +157,7 @@ class PostgresApprovals:
         query = f"{SELECT} {where} ORDER BY a.requested_at, a.approval_id {tail}"
         async with self._database.connection() as db:
             rows = await (await db.execute(query, values)).fetchall()
-        return [_approval(row) for row in rows]
+        return [approval_of(row) for row in rows]
 
 
 async def insert(db: Connection, new: NewApproval) -> bool:
@@ -197,7 +208,7 @@ def _vote(row: Mapping[str, Any]) -> Vote:
     return Vote(row["version"], row["voter"], actor, row["type"], row["comment"], row["detail"], row["at"])
 
 
-def _approval(row: Mapping[str, Any]) -> Approval:
+def approval_of(row: Mapping[str, Any]) -> Approval:
     values = {name: row[name] for name in Approval.__slots__ if name not in {"requester", "starter"}}
     return Approval(
         **values,
@@ -226,6 +237,9 @@ VALUES (%(approval_id)s, %(version)s, %(voter)s, %(actor)s, %(actor_source)s, %(
 ON CONFLICT (approval_id, version, voter) DO UPDATE
 SET actor = EXCLUDED.actor, actor_source = EXCLUDED.actor_source, type = EXCLUDED.type, comment = EXCLUDED.comment,
     detail = EXCLUDED.detail, at = clock_timestamp()
+"""
+INSERT_SHOWN = """
+INSERT INTO interlock.shown (approval_id, version, actor, actor_source) VALUES (%s, %s, %s, %s) ON CONFLICT DO NOTHING
 """
 PRE_APPROVE = """
 UPDATE interlock.approval SET status = 'approved', outcome = %(outcome)s, decided_at = clock_timestamp()
