@@ -190,6 +190,7 @@ class _Narrator:
         told = {
             "pre_execution": f"the agent proposed {what}; people were asked: {people}",
             "unknown_outcome": f"people were asked what became of {what}: {people}",
+            "final_answer": f"the agent gave an answer, {what}; people were asked whether it may go out: {people}",
         }.get(str(content.get("kind")), f"people were asked about {what} ({content.get('kind')}): {people}")
         details = _given(
             the_model_wrote=content.get("said"), note=content.get("note"), rule=rules.get("rule"), policy=rules.get("policy"),

@@ -15,6 +15,7 @@ from langgraph.types import Command, StateSnapshot
 from graph.approval import judge_with
 from graph.crash import reach
 from graph.deciding import OVER, expire
+from graph.final_answer import held_back
 from graph.holding import CancelRequested
 from graph.nodes.reject import ending
 from graph.ports import Ports
@@ -143,9 +144,12 @@ class Driver:
         reach("before_settle")
         if at.next:
             return await self.ports.runs.settle(lease, seen_wake_seq=run.wake_seq, status="waiting")
+        status = at.values["status"]
+        if status == "completed" and at.values.get("final_answer") and (held := await held_back(self.ports, run.thread_id, at.values)):
+            await self.graph.aupdate_state(_config(run.thread_id), held, as_node="agent_think")
+            return False
         if await self._close_questions(run.thread_id, Identity(lease.owner, "process"), "the thread has ended"):
             return False
-        status = at.values["status"]
         answer = (at.values.get("final_answer") or {}).get("text") if status == "completed" else None
         return await self.ports.runs.settle(lease, seen_wake_seq=run.wake_seq, status=status, final_answer=answer)
 

@@ -32,6 +32,8 @@ def question(one: Mapping[str, Any], *, width: int | None = None) -> str:
     """
     unknown = one["kind"] == "unknown_outcome"
     asked = "WHAT HAPPENED? Nobody knows whether this call took effect." if unknown else "MAY THIS RUN?"
+    if one["kind"] == "final_answer":
+        asked = "MAY THIS ANSWER GO OUT?"
     facts = [
         ("approval", one["approval_id"]),
         ("thread", escape(one["thread_id"])),

@@ -2,12 +2,12 @@
 
 import io
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from graph import screen
-from graph.advice import MINIMUM, share
+from graph.advice import MINIMUM, Share, share
 from memory.errors import UsageError
 from memory.files import writing
 from memory.stats import Figures, Gate, Operator
@@ -20,6 +20,7 @@ ENDS = {  # colours that people who confuse red and green can tell apart
     "approved": "#0072b2", "modified": "#56b4e9", "rejected": "#d55e00", "escalated": "#e69f00", "expired": "#8a8a8a",
     "waiting": "#d9d9d9",
 }  # fmt: skip
+REVIEWS = {"accepted": "#0072b2", "flagged": "#d55e00", "unreviewed": "#d9d9d9"}
 TICKS = {1: "1 s", 10: "10 s", 60: "1 min", 600: "10 min", 3600: "1 h", 36000: "10 h", 86400: "1 d", 864000: "10 d"}
 
 
@@ -39,8 +40,7 @@ def check(file: Path) -> str:
 
 def draw(figures: Figures, file: Path, *, force: bool) -> None:
     kind = check(file)
-    gates, people = figures.rules[:MOST_ROWS], figures.operators[:MOST_ROWS]
-    picture = _picture(figures, gates, people)
+    picture = _picture(figures)
     made = io.BytesIO()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # a name may hold characters that no font here has
@@ -49,36 +49,42 @@ def draw(figures: Figures, file: Path, *, force: bool) -> None:
         out.buffer.write(made.getvalue())
 
 
-def _picture(figures: Figures, gates: Sequence[Gate], people: Sequence[Operator]) -> Any:
+def _picture(figures: Figures) -> Any:
     from matplotlib.figure import Figure
 
-    heights = [max(2, len(gates)), max(2, len(people))]
-    picture = Figure(figsize=(13, 2.6 + 0.42 * sum(heights)), layout="constrained", facecolor="white")
-    (ended, took), (approved, hasty) = picture.subplots(2, 2, height_ratios=heights, width_ratios=[3, 2])
-    _ends(ended, gates)
-    _times(took, gates)
-    _approved(approved, people)
-    _hasty(hasty, people)
+    asked = [gate for gate in figures.rules if gate.asked]
+    passed = [gate for gate in figures.rules if gate.pre_approved]
+    gates, people, reviewed = asked[:MOST_ROWS], figures.operators[:MOST_ROWS], passed[:MOST_ROWS]
+    heights = [max(2, len(rows)) for rows in (gates, people, *([reviewed] if reviewed else []))]
+    picture = Figure(figsize=(13, 1 + 0.8 * len(heights) + 0.4 * sum(heights)), layout="constrained", facecolor="white")
+    rows = picture.subplots(len(heights), 2, height_ratios=heights, width_ratios=[3, 2])
+    _bars(rows[0][0], "How questions ended", gates, ENDS)
+    _times(rows[0][1], gates)
+    _approved(rows[1][0], people)
+    _hasty(rows[1][1], people)
+    if reviewed:
+        _bars(rows[2][0], "Pre-approved calls that were drawn for review", reviewed, REVIEWS)
+        _flagged(rows[2][1], reviewed)
     overall = figures.overall
-    left_out = len(figures.rules) - len(gates)
-    more = f" · {left_out} more rules are not shown" if left_out else ""
+    left_out = len(asked) - len(gates) + len(passed) - len(reviewed)
+    more = f" · {left_out} more rows are not shown" if left_out else ""
     title = f"{overall.asked} questions to people, {overall.waiting} of them waiting, {overall.pre_approved} calls pre-approved{more}"
     picture.suptitle(title, fontsize=13, color=INK)
     return picture
 
 
-def _ends(axes: Any, gates: Sequence[Gate]) -> None:
+def _bars(axes: Any, title: str, gates: Sequence[Gate], colours: Mapping[str, str]) -> None:
     rows, before = range(len(gates)), [0] * len(gates)
-    for name, colour in ENDS.items():
+    for name, colour in colours.items():
         counts = [getattr(gate, name) for gate in gates]
         if any(counts):
             axes.barh(rows, counts, left=before, color=colour, label=name, height=0.7, edgecolor="white", linewidth=0.5)
         before = [sofar + count for sofar, count in zip(before, counts, strict=True)]
     for row, total in zip(rows, before, strict=True):
         axes.annotate(str(total), (total, row), xytext=(4, 0), textcoords="offset points", va="center", fontsize=8, color=FAINT)
-    _frame(axes, "How questions ended", [f"{gate.tool} · {gate.rule}" for gate in gates])
-    axes.margins(x=0.08)
-    if gates:
+    _frame(axes, title, [f"{gate.tool} · {gate.rule}" for gate in gates])
+    axes.set_xlim(0, 1.1 * max([1, *before]))
+    if any(before):
         axes.legend(loc="best", frameon=False, fontsize=8)
 
 
@@ -98,13 +104,22 @@ def _times(axes: Any, gates: Sequence[Gate]) -> None:
 
 def _approved(axes: Any, people: Sequence[Operator]) -> None:
     for row, one in enumerate(people):
-        of = share(one.approved, one.approved + one.modified + one.rejected)
-        if of is None:
-            axes.annotate(f"fewer than {MINIMUM} decisions", (0.02, row), va="center", fontsize=8, color=FAINT)
-            continue
-        axes.plot([of.low, of.high], [row, row], color=ENDS["modified"], linewidth=3, solid_capstyle="round")
-        axes.plot([of.part / of.whole], [row], "o", color=ENDS["approved"], markersize=7)
+        _interval(axes, row, share(one.approved, one.approved + one.modified + one.rejected), ENDS["approved"], ENDS["modified"])
     _shares(axes, "Approved as proposed (dot), and where it lies with 95 % (line)", [f"{one.name} ({one.source})" for one in people])
+
+
+def _flagged(axes: Any, gates: Sequence[Gate]) -> None:
+    for row, one in enumerate(gates):
+        _interval(axes, row, share(one.flagged, one.flagged + one.accepted), ENDS["rejected"], ENDS["escalated"])
+    _shares(axes, "Flagged (dot), and where it lies with 95 % (line)", [""] * len(gates))
+
+
+def _interval(axes: Any, row: int, of: Share | None, dot: str, line: str) -> None:
+    if of is None:
+        axes.annotate(f"fewer than {MINIMUM}", (0.02, row), va="center", fontsize=8, color=FAINT)
+        return
+    axes.plot([of.low, of.high], [row, row], color=line, linewidth=3, solid_capstyle="round")
+    axes.plot([of.part / of.whole], [row], "o", color=dot, markersize=7)
 
 
 def _hasty(axes: Any, people: Sequence[Operator]) -> None:

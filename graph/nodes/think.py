@@ -10,6 +10,7 @@ from graph.answer import Answer
 from graph.calls import Unusable, read_calls
 from graph.crash import reach
 from graph.facts import Facts, facts_of
+from graph.final_answer import proposed, refuse_if_refused_too_often
 from graph.holding import stop_if_cancelled
 from graph.ports import Node, Ports
 from graph.questions import proposed_action
@@ -32,8 +33,10 @@ def make_think(ports: Ports) -> Node:
         await stop_if_cancelled(ports, thread_id)
         _take_a_turn(ports, thread_id)
         _refuse_if_fruitless(messages)
+        refuse_if_refused_too_often(messages)
         reach("think_before_model")
-        answer = await ports.model.answer([SystemMessage(SYSTEM), *transcript(messages)], on_token=ports.on_token)
+        on_token = None if ports.policy.holds_answers else ports.on_token  # what people may keep back is not shown while it is written
+        answer = await ports.model.answer([SystemMessage(SYSTEM), *transcript(messages)], on_token=on_token)
         reach("think_after_model")
         return _proposal(ports, answer, await facts_of(ports, thread_id))
 
@@ -49,8 +52,8 @@ def _proposal(ports: Ports, answer: Answer, facts: Facts) -> dict[str, Any]:
     if not answer.calls:
         if not answer.text.strip():
             raise RunFailedError("The model gave an empty answer.", remedy="Resume the thread to ask again.", code="empty_answer")
-        message = AIMessage(answer.text, id=message_id)
-        return {**_nothing_open(), "messages": [message], "final_answer": {"text": answer.text}}
+        update = proposed(ports.policy, facts, message_id, answer.text)
+        return {**update, "messages": [AIMessage(answer.text, id=message_id), *update.get("messages", [])]}
     named = [{"name": call["name"], "args": call["args"], "id": call["id"], "type": "tool_call"} for call in calls]
     named += [{"name": _speakable(one.name), "args": {}, "id": one.id, "type": "tool_call"} for one in unusable]
     message = AIMessage(answer.text, id=message_id, tool_calls=named)
@@ -65,10 +68,6 @@ def _proposal(ports: Ports, answer: Answer, facts: Facts) -> dict[str, Any]:
         "modification_details": None,
         "status": "running",
     }
-
-
-def _nothing_open() -> dict[str, Any]:
-    return {"tool_calls": [], "proposed_action": None, "awaiting_human_approval": False}
 
 
 def _refusal(one: Unusable) -> ToolMessage:

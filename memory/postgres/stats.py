@@ -25,8 +25,9 @@ class PostgresStats:
         of_gates = {_key(row): _votes(row) for row in votes if row["scope"] == "gate"}
         read = {_key(row): _gate(row, of_gates.get(_key(row), Votes())) for row in gates}
         people = [_operator(row) for row in votes if row["scope"] == "person"]
+        overall = read.pop((None, None))  # an aggregate over nothing gives a row as well
         return Figures(
-            overall=read.pop((None, None), None) or Gate(None, None, Votes()),
+            overall=overall,
             tools=[gate for gate in read.values() if gate.rule is None],
             rules=[gate for gate in read.values() if gate.rule is not None],
             operators=people,
