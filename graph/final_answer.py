@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
 
-from graph.calls import approval_id, call_key, pre_approval_id
+from graph.calls import approval_id, call_key, forbidden_call, pre_approval_id
 from graph.facts import Facts, facts_of
+from graph.forbidden import FORBIDDEN
 from graph.policy import Policy, Verdict
 from graph.policy_file import ANSWER
 from graph.questions import proposed_action, question_of
@@ -35,7 +36,9 @@ def proposed(policy: Policy, facts: Facts, message_id: str, text: str) -> dict[s
         return {**nothing_open, "final_answer": {"text": text}}
     call = _as_call(verdict, facts.thread, message_id, text)
     if verdict.action == "forbid":
-        return {**nothing_open, "final_answer": None, "messages": [told(call, f"Not sent: the policy forbids it (rule: {verdict.rule}).")]}
+        message = told(call, f"Not sent: the policy forbids it (rule: {verdict.rule}).")
+        message.additional_kwargs[FORBIDDEN] = forbidden_call(verdict, call["call_key"], ANSWER, call["args"], call["args_sha256"])
+        return {**nothing_open, "final_answer": None, "messages": [message]}
     waiting: Call = {**call, "approval_id": approval_id(call), "permit": approval_id(call)}
     return {
         "tool_calls": [waiting], "proposed_action": proposed_action(waiting), "awaiting_human_approval": True, "status": "running",

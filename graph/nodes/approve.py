@@ -11,6 +11,7 @@ from graph.approval import judge_with
 from graph.crash import reach
 from graph.facts import facts_of
 from graph.final_answer import released
+from graph.forbidden import record_forbidden
 from graph.holding import driving
 from graph.judging import judged_anew, validator
 from graph.policy_file import ANSWER
@@ -31,6 +32,7 @@ def make_approve(ports: Ports) -> Node:
         if not waiting:
             return {"proposed_action": None, "awaiting_human_approval": False}
         async with driving(ports, thread_id):
+            await record_forbidden(ports, thread_id, state.get("messages", []))
             return await _asked(ports, thread_id, state, waiting)
 
     return await_human_approval

@@ -109,6 +109,8 @@ class _Performance:
             approval_id=permit if critical else None,
             idempotency_key=self.call["call_key"],
             secret=self.ports.registry.secret_of(self.call),
+            rule=verdict.rule,
+            policy=verdict.policy,
         )
 
     async def _is_pre_approved(self, intent: Intent) -> bool:

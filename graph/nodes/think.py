@@ -11,6 +11,7 @@ from graph.calls import Unusable, read_calls
 from graph.crash import reach
 from graph.facts import Facts, facts_of
 from graph.final_answer import proposed, refuse_if_refused_too_often
+from graph.forbidden import FORBIDDEN, record_forbidden
 from graph.holding import stop_if_cancelled
 from graph.ports import Node, Ports
 from graph.questions import proposed_action
@@ -30,6 +31,7 @@ def make_think(ports: Ports) -> Node:
     async def agent_think(state: State, config: RunnableConfig) -> dict[str, Any]:
         thread_id = str(config["configurable"]["thread_id"])
         messages = state.get("messages", [])
+        await record_forbidden(ports, thread_id, messages)
         await stop_if_cancelled(ports, thread_id)
         _take_a_turn(ports, thread_id)
         _refuse_if_fruitless(messages)
@@ -71,7 +73,8 @@ def _proposal(ports: Ports, answer: Answer, facts: Facts) -> dict[str, Any]:
 
 
 def _refusal(one: Unusable) -> ToolMessage:
-    return ToolMessage(one.why, tool_call_id=one.id, name=_speakable(one.name), status="error", additional_kwargs={UNUSABLE: True})
+    marks = {UNUSABLE: True, **({FORBIDDEN: one.forbidden} if one.forbidden else {})}
+    return ToolMessage(one.why, tool_call_id=one.id, name=_speakable(one.name), status="error", additional_kwargs=marks)
 
 
 def _speakable(name: str) -> str:

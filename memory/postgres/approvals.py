@@ -5,7 +5,7 @@ from typing import Any
 
 from psycopg.types.json import Json
 
-from memory.approvals import Approval, Ballot, Judge, NewApproval, Revision, Ruling, Vote, masked
+from memory.approvals import Approval, Ballot, Judge, NewApproval, Proposal, Revision, Ruling, Vote, masked
 from memory.errors import InterlockError, NotFoundError
 from memory.people import Identity
 from memory.postgres.audit import append
@@ -83,6 +83,13 @@ class PostgresApprovals:
                 await append(db, row["thread_id"], "refused_attempt", ballot.actor, {
                     "approval_id": approval_id, "code": why.code, "comment": ballot.comment, "type": ballot.type, "why": why.message,
                 })  # fmt: skip
+
+    async def forbidden(self, thread_id: str, proposals: Sequence[Proposal]) -> None:
+        for one in proposals:
+            async with self._database.transaction() as db:
+                await db.execute("SELECT FROM interlock.run WHERE thread_id = %s FOR NO KEY UPDATE", (thread_id,))
+                if not (await db.execute(PROPOSED, {"thread_id": thread_id, "call_key": one.call_key})).rowcount:
+                    await proposed(db, thread_id, one)
 
     async def shown(self, questions: Sequence[Approval], to: Identity) -> None:
         for question in questions:
@@ -168,6 +175,12 @@ async def insert(db: Connection, new: NewApproval) -> bool:
         "schema_sha256": new.schema_sha256, "note": new.note, "said": new.said, "tier": new.tier, "required": new.required,
         "rules": Json({**new.rules, "secret": list(new.secret)}), "graph_version": new.graph_version, "deadline": new.deadline,
     })  # fmt: skip
+    if done.rowcount and new.kind in {"pre_execution", "final_answer"} and not await _asked_before(db, new):
+        verdict = "pre_approve" if new.rules.get("pre_approved") else "ask"
+        await proposed(db, new.thread_id, Proposal(
+            new.call_key, new.tool, masked(new.args, new.secret), new.args_sha256, verdict, str(new.rules.get("rule", "")),
+            str(new.rules.get("policy", "")),
+        ))  # fmt: skip
     if done.rowcount:
         await append(db, new.thread_id, "approval_requested", AGENT, {
             "approval_id": new.approval_id, "args": masked(new.args, new.secret), "args_sha256": new.args_sha256,
@@ -175,6 +188,18 @@ async def insert(db: Connection, new: NewApproval) -> bool:
             "said": new.said, "tier": new.tier, "tool": new.tool,
         })  # fmt: skip
     return bool(done.rowcount)
+
+
+async def _asked_before(db: Connection, new: NewApproval) -> bool:
+    query = "SELECT FROM interlock.approval WHERE call_key = %s AND thread_id = %s AND approval_id <> %s LIMIT 1"
+    return bool((await db.execute(query, (new.call_key, new.thread_id, new.approval_id))).rowcount)
+
+
+async def proposed(db: Connection, thread_id: str, one: Proposal) -> None:
+    await append(db, thread_id, "action_proposed", AGENT, {
+        "args": dict(one.args), "args_sha256": one.args_sha256, "call_key": one.call_key, "policy": one.policy, "rule": one.rule,
+        "tool": one.tool, "verdict": one.verdict,
+    })  # fmt: skip
 
 
 def _on_the_record(approval: Approval, ballot: Ballot, ruling: Ruling, new: Revision, version: int) -> dict[str, Any]:
@@ -237,6 +262,10 @@ VALUES (%(approval_id)s, %(version)s, %(voter)s, %(actor)s, %(actor_source)s, %(
 ON CONFLICT (approval_id, version, voter) DO UPDATE
 SET actor = EXCLUDED.actor, actor_source = EXCLUDED.actor_source, type = EXCLUDED.type, comment = EXCLUDED.comment,
     detail = EXCLUDED.detail, at = clock_timestamp()
+"""
+PROPOSED = """
+SELECT FROM interlock.audit_event
+WHERE thread_id = %(thread_id)s AND kind = 'action_proposed' AND payload ->> 'call_key' = %(call_key)s LIMIT 1
 """
 INSERT_SHOWN = """
 INSERT INTO interlock.shown (approval_id, version, actor, actor_source) VALUES (%s, %s, %s, %s) ON CONFLICT DO NOTHING
