@@ -9,11 +9,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from graph.policy_file import ANSWER
 from graph.screen import for_so_long
 from memory.stats import Figures, Gate, Operator
 
-Kind = Literal["loosen", "ask_again", "forbid", "deadline", "tier", "proposals", "hasty", "unseen", "unreviewed"]
+Kind = Literal["loosen", "ask_again", "forbid", "deadline", "tier", "proposals", "broken", "hasty", "unseen", "unreviewed"]
 Z = 1.959964  # of a normal distribution: 95 % lie within
+UNNAMED = ("defaults", "default")  # what a question says that no rule is about, with and without a policy file
+FAILED = " (failed)"
 MINIMUM = 20  # cases, below which nothing is said
 
 HARMLESS = 0.05  # a gate that stops at most so many may be in vain
@@ -53,12 +56,7 @@ class Advice:
         return {"kind": self.kind, "about": self.about, "text": self.text, "rule": self.toml or None, "evidence": dict(self.evidence)}
 
 
-@dataclass(frozen=True, slots=True)
-class Condition:
-    """A rule as it stands in the policy file now."""
-
-    when: str
-    tier: int
+Conditions = Mapping[str, str]  # of the rules of the policy as it stands, by name
 
 
 def share(part: int, whole: int) -> Share | None:
@@ -78,22 +76,25 @@ def wilson(part: int, whole: int) -> tuple[float, float]:
     return (0.0 if part == 0 else middle - half), (1.0 if part == whole else middle + half)
 
 
-def advise(figures: Figures, rules: Mapping[str, Condition]) -> list[Advice]:
-    """`rules` are those of the policy as it stands, by name."""
-    of_gates = [one for gate in figures.rules for one in _of_gate(gate, rules.get(gate.rule or ""))]
+def advise(figures: Figures, rules: Conditions, answer_rules: Conditions) -> list[Advice]:
+    of_gates = [one for gate in figures.rules for one in _of_gate(gate, answer_rules if gate.tool == ANSWER else rules)]
     of_people = [one for operator in figures.operators for one in _of_operator(operator)]
     return of_gates + of_people
 
 
-def _of_gate(gate: Gate, rule: Condition | None) -> Iterator[Advice]:
+def _of_gate(gate: Gate, rules: Conditions) -> Iterator[Advice]:
     about, decided = f"{gate.tool} under the rule {gate.rule!r}", gate.decided
+    if str(gate.rule).endswith(FAILED):
+        said = f"asked {gate.asked} times of the highest tier, because the rule could not be evaluated: mend its condition."
+        yield Advice("broken", about, f"{about}: {said}", {"of": gate.asked})
+        return
     stopped = share(decided - gate.approved, decided)
     if stopped and stopped.part == 0 and gate.escalated == 0 and stopped.high <= HARMLESS:
-        yield _loosen(gate, rule, about, stopped)
+        yield _loosen(gate, rules, about, stopped)
     refused = share(gate.rejected, decided)
     if refused and refused.low >= REFUSED:
-        said = f"rejected {gate.rejected} of {decided} ({_percent(refused)}): people say no to most of these. Forbid what they refuse:"
-        yield Advice("forbid", about, f"{about}: {said}", refused.as_json(), _toml(gate, rule, "forbid", f"no {gate.tool} of this kind"))
+        said = f"rejected {gate.rejected} of {decided} ({_percent(refused)}): people say no to most of these. Forbid what they refuse."
+        yield Advice("forbid", about, f"{about}: {said}", refused.as_json(), _toml(gate, rules, "forbid", f"no {gate.tool} of this kind"))
     changed = share(gate.modified, decided)
     if changed and changed.low >= CHANGED:
         said = f"changed {gate.modified} of {decided} before approving ({_percent(changed)}): the agent proposes what people do not want. "
@@ -107,25 +108,25 @@ def _of_gate(gate: Gate, rule: Condition | None) -> Iterator[Advice]:
     if raised and raised.low >= RAISED:
         said = f"escalated {gate.escalated} of {raised.whole} times ({_percent(raised)}): ask the higher tier at once."
         yield Advice("tier", about, f"{about}: {said}", raised.as_json())
-    yield from _of_reviews(gate, rule, about)
+    yield from _of_reviews(gate, rules, about)
 
 
-def _loosen(gate: Gate, rule: Condition | None, about: str, stopped: Share) -> Advice:
+def _loosen(gate: Gate, rules: Conditions, about: str, stopped: Share) -> Advice:
     read = f", {gate.votes.fast} of {gate.votes.votes} votes sooner than it takes to read" if gate.votes.fast else ""
     said = (
         f"approved {gate.approved} of {gate.decided}, median {_seconds(gate.median)}{read} "
-        f"(95 %: at most {stopped.high:.1%} would be stopped): this gate adds latency and no safety; consider this rule:"
+        f"(95 %: at most {stopped.high:.1%} would be stopped): this gate adds latency and no safety; consider this rule"
     )
     evidence = {**stopped.as_json(), "median_seconds": gate.median, "fast": gate.votes.fast, "votes": gate.votes.votes}
-    toml = _toml(gate, rule, "pre_approve", f"{gate.tool} runs at once", more="review = 0.2\n")
-    return Advice("loosen", about, f"{about}: {said}", evidence, toml)
+    toml = _toml(gate, rules, "pre_approve", f"{gate.tool} needs nobody", more="review = 0.2\n")
+    return Advice("loosen", about, f"{about}: {said}{':' if toml else ' in the file that the rule stands in.'}", evidence, toml)
 
 
-def _of_reviews(gate: Gate, rule: Condition | None, about: str) -> Iterator[Advice]:
+def _of_reviews(gate: Gate, rules: Conditions, about: str) -> Iterator[Advice]:
     flagged = share(gate.flagged, gate.flagged + gate.accepted)
     if flagged and flagged.low >= FLAWED:
-        said = f"pre-approved, but {gate.flagged} of {flagged.whole} reviews flagged ({_percent(flagged)}): ask again:"
-        yield Advice("ask_again", about, f"{about}: {said}", flagged.as_json(), _toml(gate, rule, "ask", f"{gate.tool} is asked again"))
+        said = f"pre-approved, but {gate.flagged} of {flagged.whole} reviews flagged ({_percent(flagged)}): ask again."
+        yield Advice("ask_again", about, f"{about}: {said}", flagged.as_json(), _toml(gate, rules, "ask", f"{gate.tool} is asked again"))
     if gate.oldest_unreviewed is not None and gate.oldest_unreviewed >= LATE:
         waiting = f"{gate.unreviewed} reviews wait, the oldest for {for_so_long(gate.oldest_unreviewed)}"
         said = f"{waiting}: what nobody looks at is not reviewed. `interlock review list` has them."
@@ -141,16 +142,24 @@ def _of_operator(one: Operator) -> Iterator[Advice]:
         yield Advice("hasty", about, f"{about} {said}", {**hasty.as_json(), "longest_streak": votes.longest})
     unseen = share(votes.unseen, votes.votes)
     if unseen and unseen.low >= HASTY:
-        said = f"decided {votes.unseen} of {votes.votes} without that `interlock show` or a terminal had shown it ({_percent(unseen)})."
+        said = f"decided {votes.unseen} of {votes.votes} that neither `interlock show` nor a terminal had shown them ({_percent(unseen)})."
         yield Advice("unseen", about, f"{about} {said}", unseen.as_json())
 
 
-def _toml(gate: Gate, rule: Condition | None, verdict: str, name: str, *, more: str = "") -> str:
-    """A rule that takes these calls and no others: before the rule that has taken them so far, or behind all others."""
-    tool = f"tool == {_quoted(str(gate.tool))}"
-    when = f"{tool} && ({rule.when})" if rule else tool
-    place = f"# before the rule {gate.rule!r}" if rule else "# behind all other rules"
-    return f"{place}\n[[rule]]\nname = {_quoted(name)}\nwhen = {_quoted(when)}\nverdict = {_quoted(verdict)}\n{more}"
+def _toml(gate: Gate, rules: Conditions, verdict: str, name: str, *, more: str = "") -> str:
+    """A rule that takes these calls and no others: before the rule that has taken them so far, or behind all where none did.
+
+    Empty where that rule is not in the policy that is set: then nobody can tell which calls it was about.
+    """
+    before = rules.get(str(gate.rule))
+    if before is None and gate.rule not in UNNAMED:
+        return ""
+    is_answer = gate.tool == ANSWER
+    tool = "true" if is_answer else f"tool == {_quoted(str(gate.tool))}"
+    when = tool if before is None else before if is_answer else f"{tool} && ({before})"
+    place = "# behind all other rules" if before is None else f"# before the rule {_quoted(str(gate.rule))}"
+    table = ANSWER if is_answer else "rule"
+    return f"{place}\n[[{table}]]\nname = {_quoted(name)}\nwhen = {_quoted(when)}\nverdict = {_quoted(verdict)}\n{more}"
 
 
 def _quoted(text: str) -> str:
@@ -159,7 +168,12 @@ def _quoted(text: str) -> str:
 
 
 def _percent(of: Share) -> str:
-    return f"95 %: {of.low:.0%} to {of.high:.0%}"
+    return f"95 %: {percent(of.low)} to {percent(of.high)}"
+
+
+def percent(part: float) -> str:
+    """Near the ends with a decimal, so that 99.6 % is not shown as all."""
+    return f"{part:.1%}" if 0 < part < 0.02 or 0.98 < part < 1 else f"{part:.0%}"
 
 
 def _seconds(value: float | None) -> str:

@@ -1,6 +1,7 @@
 """The numbers as a picture. It needs matplotlib, which is an extra: nothing else loads it."""
 
 import io
+import logging
 import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -41,6 +42,7 @@ def check(file: Path) -> str:
 def draw(figures: Figures, file: Path, *, force: bool) -> None:
     kind = check(file)
     picture = _picture(figures)
+    logging.getLogger("matplotlib").setLevel(logging.ERROR)  # that it builds a cache is no news to who asked for a picture
     made = io.BytesIO()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # a name may hold characters that no font here has

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from graph import screen
-from graph.advice import MINIMUM, Advice, share
+from graph.advice import MINIMUM, Advice, percent, share
 from memory.stats import Figures, Gate, Operator, Votes
 
 COUNTS = ("asked", "approved", "modified", "rejected", "expired", "escalated", "waiting")
@@ -13,7 +13,7 @@ COUNTS = ("asked", "approved", "modified", "rejected", "expired", "escalated", "
 def told(figures: Figures, given: Sequence[Advice], *, width: int | None = None) -> str:
     if not figures.overall.asked and not figures.overall.pre_approved:
         return "Nobody was asked anything yet."
-    gates = [_gate(one) for one in (*figures.rules, figures.overall)]
+    gates = [_gate(one) for one in (*(rule for rule in figures.rules if rule.asked), figures.overall)]
     people = [_operator(one) for one in figures.operators]
     votes = ("median", "p90", "too fast", "unseen", "longest streak")
     blocks = [
@@ -32,7 +32,7 @@ def _gate(one: Gate) -> dict[str, Any]:
     return {
         "tool": one.tool or "all", "rule": one.rule or "", **{name: getattr(one, name) for name in COUNTS},
         "median": _time(one.median), "p90": _time(one.p90), **_votes(one.votes),
-        "approved as proposed": f"{approved.low:.0%} to {approved.high:.0%}" if approved else "too few",
+        "approved as proposed": f"{percent(approved.low)} to {percent(approved.high)}" if approved else "too few",
     }  # fmt: skip
 
 
@@ -60,5 +60,5 @@ def _time(seconds: float | None) -> str | None:
 
 
 def _advice(one: Advice) -> str:
-    rule = f"\n\n{screen.escape(one.toml.rstrip(), lines=True)}" if one.toml else ""
+    rule = f"\n{screen.escape(one.toml.rstrip(), lines=True)}" if one.toml else ""
     return "→ " + screen.escape(one.text) + rule.replace("\n", "\n    ")

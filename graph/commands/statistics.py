@@ -36,8 +36,9 @@ def stats(
         if plot:
             check(plot)
         figures = await application.stats.figures(seconds=seconds_of(since) if since else None, tool=tool)
-        rules = {rule.name: advice.Condition(rule.when.text, rule.terms.tier) for rule in application.policy.rules}
-        given = advice.advise(figures, rules)
+        policy = application.policy
+        of_calls, of_answers = ({rule.name: rule.when.text for rule in rules} for rules in (policy.rules, policy.answer_rules))
+        given = advice.advise(figures, of_calls, of_answers)
         document = {**advice.as_json(figures, given), "since": since, "plot": str(plot) if plot else None}
         if plot:
             draw(figures, plot, force=force)
