@@ -46,8 +46,10 @@ def allowed_to(by: Identity, people: People) -> Callable[[Review], None]:
     return allowed
 
 
-def undo_hint(review: Review, pending: Iterable[Approval]) -> str:
-    """What to type to have a flagged call undone."""
+def undo_hint(review: Review, pending: Iterable[Approval]) -> str | None:
+    """What to type to have a flagged call undone; what was said cannot be."""
+    if review.permit.kind == "final_answer":
+        return None
     question = next((one for one in pending if one.status == "pending" and one.kind == "pre_execution"), None)
     if question is not None:
         return f"interlock reject {question.approval_id} --then compensate"

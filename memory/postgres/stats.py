@@ -94,7 +94,7 @@ ORDER BY count(*) DESC, tool, rule
 VOTES = f"""
 WITH {QUESTIONS}, vote AS MATERIALIZED (
     SELECT d.actor, d.actor_source, d.type, d.at, q.tool, q.rule, d.type = 'approve' AS yes,
-        extract(epoch FROM d.at - q.requested_at)::float8 AS took, s.at IS NULL AS unseen,
+        extract(epoch FROM d.at - q.requested_at)::float8 AS took, s.at IS NULL AND d.actor_source <> 'ui' AS unseen,
         extract(epoch FROM d.at - coalesce(s.at, q.requested_at)) < q.reading AS fast
     FROM question q JOIN interlock.decision d USING (approval_id)
     LEFT JOIN LATERAL (

@@ -101,8 +101,8 @@ def test_pre_approved_it_goes_out_at_once_and_is_reviewed(agent: Any, answering:
 
 
 def test_it_is_not_written_to_a_terminal_before(agent: Any, answering: Any, tmp_path: Path) -> None:
-    """A rule that was added meanwhile counts too, and one that cannot be evaluated asks."""
-    (tmp_path / "policy.toml").write_text(ASK.replace('requester.startsWith("customer:")', "args.txt == ''"))
+    """The rule cannot be evaluated, so people are asked."""
+    (tmp_path / "policy.toml").write_text(ASK.replace('requester.startsWith("customer:")', 'args.txt == "x"'))
     agent.cli.environment["INTERLOCK_POLICY"] = str(tmp_path / "policy.toml")
     agent.model.play(say(SECRET))
     terminal = agent.cli.terminal("start", "go", "--thread", "t")
