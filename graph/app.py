@@ -31,8 +31,11 @@ from memory.postgres.ledger import PostgresLedger
 from memory.postgres.migrate import migrate, pending, prepare
 from memory.postgres.offers import offers
 from memory.postgres.operators import PostgresOperators
+from memory.postgres.reviews import PostgresReviews
 from memory.postgres.runs import PostgresRuns
+from memory.postgres.stats import PostgresStats
 from memory.postgres.tool_pins import PostgresToolPins
+from memory.reviews import Review
 from memory.runs import Run
 from memory.tool_pins import Pin, ToolPins
 
@@ -64,6 +67,8 @@ class App:
         self.ledger = PostgresLedger(self.database)
         self.audit = PostgresAudit(self.database)
         self.operators = PostgresOperators(self.database)
+        self.reviews = PostgresReviews(self.database)
+        self.stats = PostgresStats(self.database)
 
     @property
     def registry(self) -> "Registry":
@@ -185,6 +190,17 @@ class App:
         )
 
 
+    async def find_review(self, name: str) -> Review:
+        """By id, a prefix of at least 6 characters, or the thread with one open review."""
+        found = await self.reviews.find(name)
+        if len(found) == 1:
+            return found[0]
+        if found:
+            raise ambiguous(name, [one.permit for one in found], what="reviews")
+        remedy = "`interlock review list --all` lists them; a prefix needs 6 characters."
+        raise NotFoundError(f"There is no review {name!r}.", remedy=remedy, code="no_such_review")
+
+
 def load_registry(
     settings: Settings,
     *,
@@ -215,9 +231,9 @@ def no_such_thread(thread_id: str) -> NotFoundError:
     return NotFoundError(f"There is no thread {thread_id!r}.", remedy="`interlock runs` lists them.", code="no_such_thread")
 
 
-def ambiguous(name: str, found: Sequence[Approval]) -> UsageError:
+def ambiguous(name: str, found: Sequence[Approval], *, what: str = "approvals") -> UsageError:
     ids = [approval.approval_id for approval in found]
-    return UsageError(f"{name!r} can mean {len(ids)} approvals: {', '.join(ids)}.", remedy="Name one of them.", code="ambiguous")
+    return UsageError(f"{name!r} can mean {len(ids)} {what}: {', '.join(ids)}.", remedy="Name one of them.", code="ambiguous")
 
 
 @asynccontextmanager

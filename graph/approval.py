@@ -73,9 +73,9 @@ def already_decided(question: Approval) -> InterlockError:
 
 def _refuse_if_not_permitted(question: Approval, votes: Sequence[Vote], ballot: Ballot, people: People) -> None:
     _refuse_wrong_kind(question, ballot)
-    _refuse_person(question, ballot.actor, people)
+    refuse_person(question, ballot.actor, people)
     if ballot.type != "escalate":
-        _refuse_own_request(question, ballot.actor)
+        refuse_own_request(question, ballot.actor)
     mine = [vote for vote in votes if vote.version == question.version and is_same_person(vote.actor, ballot.actor)]
     if mine and ballot.type in {"approve", "modify"}:  # who has approved may still say no
         raise RefusedError(f"{ballot.actor} has voted on this already.", code="voted_already")
@@ -94,7 +94,7 @@ def _refuse_wrong_kind(question: Approval, ballot: Ballot) -> None:
     )
 
 
-def _refuse_person(question: Approval, actor: Identity, people: People) -> None:
+def refuse_person(question: Approval, actor: Identity, people: People) -> None:
     sources = question.rules.get("sources") or ANYBODY
     if actor.source not in sources or actor.source not in ANYBODY:  # neither the agent nor a process is ever a voter
         remedy = "Use an operator token: INTERLOCK_OPERATOR_TOKEN." if "token" in sources else ""
@@ -105,7 +105,7 @@ def _refuse_person(question: Approval, actor: Identity, people: People) -> None:
         raise RefusedError(message, remedy="Ask one of them; `interlock show` says what is asked.", code="not_permitted")
 
 
-def _refuse_own_request(question: Approval, actor: Identity) -> None:
+def refuse_own_request(question: Approval, actor: Identity) -> None:
     if not question.rules.get("four_eyes"):
         return
     if asked_for_it(question, actor):
@@ -152,8 +152,8 @@ def _modified(question: Approval, ballot: Ballot, validate: Validate | None, peo
         raise RefusedError("A modification needs the tool, so that its arguments can be checked.")
     new = validate(question, unmasked(ballot.detail["args"], question.args, question.rules.get("secret", ())))
     stricter = _with_rules(question, new)
-    _refuse_person(stricter, ballot.actor, people)
-    _refuse_own_request(stricter, ballot.actor)
+    refuse_person(stricter, ballot.actor, people)
+    refuse_own_request(stricter, ballot.actor)
     own = asked_for_it(question, ballot.actor)
     return Ruling("approved", outcome, new, own_request=own) if new.required <= 1 else Ruling("pending", None, new, own_request=own)
 

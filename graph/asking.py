@@ -47,6 +47,7 @@ async def ask(application: "App", thread_id: str, me: Identity, tier: int | None
     for approval in [one for one in await application.approvals.of_thread(thread_id) if one.status == "pending"]:
         text = screen.question(view.question(approval), width=shutil.get_terminal_size().columns)
         _say("\n" + screen.headed(text, on=colours(sys.stderr)) + "\n")
+        await application.approvals.shown([approval], me)
         while True:
             ballot = await _ballot(approval, me, text)
             if ballot is None:

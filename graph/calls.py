@@ -3,13 +3,14 @@
 import hashlib
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from graph.answer import ProposedCall
 from graph.facts import Facts
-from graph.policy import Policy
+from graph.policy import Policy, Verdict
 from graph.state import Call
+from memory.approvals import Proposal, masked
 from memory.canonical import canonical, sha256
 from tools.spec import InvalidArguments, Registry, Tool
 
@@ -21,6 +22,7 @@ class Unusable:
     id: str
     name: str
     why: str
+    forbidden: dict[str, Any] | None = None  # a memory.approvals.Proposal, as JSON, where the policy forbids it
 
 
 def call_key(lineage_root: str, message_id: str, position: int, tool: str, proposed_sha256: str) -> str:
@@ -60,7 +62,8 @@ def read_calls(
         key = call_key(lineage_root, message_id, position, tool.name, sha256(one.args))
         verdict = policy.judge(tool, args, facts)
         if verdict.action == "forbid":
-            unusable.append(Unusable(own_id, one.name, f"The policy forbids this (rule: {verdict.rule})."))
+            forbidden = forbidden_call(verdict, key, tool.name, masked(args, tool.facts.secret), args_hash(tool, args))
+            unusable.append(Unusable(own_id, one.name, f"The policy forbids this (rule: {verdict.rule}).", forbidden))
             continue
         call = Call(
             call_key=key, id=own_id, message_id=message_id, position=position, name=tool.name, args=args,
@@ -72,6 +75,11 @@ def read_calls(
             call["approval_id"] = call["permit"] = approval_id(call)
         calls.append(call)
     return _with_twins_noted(calls), unusable
+
+
+def forbidden_call(verdict: Verdict, key: str, tool: str, args: dict[str, Any], digest: str) -> dict[str, Any]:
+    """Kept beside what the model is told, until the next step puts it on the record: this one is not durable yet."""
+    return asdict(Proposal(key, tool, args, digest, "forbid", verdict.rule, verdict.policy))
 
 
 def _usable(one: ProposedCall, registry: Registry) -> tuple[Tool, dict[str, Any]]:

@@ -46,7 +46,8 @@ async def decide(application: "App", question: Approval, ballot: Ballot, *, tier
 
 async def _refuse_what_cannot_run(application: "App", question: Approval, ballot: Ballot, here: bool) -> None:
     """Before the decision: afterwards, the agent could only be told that it did not run."""
-    if here and ballot.type in {"approve", "modify", "retry"} and application.registry.get(question.tool) is None:
+    is_call = question.kind != "final_answer"
+    if here and is_call and ballot.type in {"approve", "modify", "retry"} and application.registry.get(question.tool) is None:
         raise RefusedError(
             f"The tool {question.tool!r} is not known here, so the call could not run; nothing was decided.",
             remedy="Set INTERLOCK_TOOLS as where the thread was started, in that folder, or use --detach and resume it there.",

@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING, Any
 from graph.approval import Validate
 from graph.calls import args_hash
 from graph.facts import Facts, facts_of
+from graph.final_answer import answer_args, answer_hash
 from graph.policy import Policy, Verdict, of_question, stricter
+from graph.policy_file import ANSWER
 from graph.state import Call
 from memory.approvals import Approval, Revision
 from memory.errors import RefusedError
@@ -52,6 +54,8 @@ def validator(registry: Registry, policy: Policy, facts: Facts | None) -> Valida
     """Checks new arguments by the tool's own schema and judges them again. `facts` may be missing where nothing is modified."""
 
     def validate(question: Approval, args: dict[str, Any]) -> Revision:
+        if question.kind == ANSWER:
+            return revised_answer(question, args)
         tool = registry.get(question.tool)
         if tool is None:
             raise RefusedError(f"The tool {question.tool!r} is not there any more.", code="no_such_tool")
@@ -61,14 +65,26 @@ def validator(registry: Registry, policy: Policy, facts: Facts | None) -> Valida
             valid = tool.validate(args)
         except InvalidArguments as error:
             raise RefusedError(f"{question.tool} cannot take these arguments: {error}", code="invalid_arguments") from None
-        today = policy.judge(tool, valid, facts)
-        if today.action == "forbid":
-            raise RefusedError(f"The policy forbids these arguments (rule: {today.rule}).", code="forbidden")
-        if today.action == "run":
-            # Nobody would be asked about these; that they were asked about is no reason to change what is asked.
-            return Revision(valid, args_hash(tool, valid), question.tier, question.required, question.rules)
-        verdict = stricter(of_question(question), today)
-        rules = {**question.rules, **{name: getattr(verdict, name) for name in RULES}, "sources": list(verdict.sources)}
-        return Revision(valid, args_hash(tool, valid), verdict.tier, verdict.required, rules)
+        return _revision(question, valid, args_hash(tool, valid), policy.judge(tool, valid, facts))
+
+    def revised_answer(question: Approval, args: dict[str, Any]) -> Revision:
+        if facts is None:
+            raise RefusedError("A modification needs the facts of its thread, so that it can be judged.")
+        try:
+            valid = answer_args(args)
+        except InvalidArguments as error:
+            raise RefusedError(f"This cannot be sent: {error}", code="invalid_arguments") from None
+        return _revision(question, valid, answer_hash(valid), policy.judge_answer(valid["text"], facts) or Verdict("run"))
 
     return validate
+
+
+def _revision(question: Approval, valid: dict[str, Any], digest: str, today: Verdict) -> Revision:
+    if today.action == "forbid":
+        raise RefusedError(f"The policy forbids these arguments (rule: {today.rule}).", code="forbidden")
+    if today.action == "run":
+        # Nobody would be asked about these; that they were asked about is no reason to change what is asked.
+        return Revision(valid, digest, question.tier, question.required, question.rules)
+    verdict = stricter(of_question(question), today)
+    rules = {**question.rules, **{name: getattr(verdict, name) for name in RULES}, "sources": list(verdict.sources)}
+    return Revision(valid, digest, verdict.tier, verdict.required, rules)

@@ -3,14 +3,14 @@
 The file is judged by graph.policy_file and its conditions by graph.cel; here is what follows from them.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from graph.cel import Condition, ConditionError
 from graph.facts import Facts
-from graph.policy_file import ANY_SOURCE, Believed, Example, Notify, PolicyFile, Rule, Terms, read
+from graph.policy_file import ANSWER, ANY_SOURCE, Believed, Example, Notify, PolicyFile, Rule, Terms, read
 from memory.approvals import Approval
 
 if TYPE_CHECKING:
@@ -69,9 +69,11 @@ class Policy:
         self.rules: tuple[Rule, ...] = file.rules if file else ()
         self.examples: tuple[Example, ...] = file.examples if file else ()
         self.notify = file.notify if file else Notify()
-        self.gates_answers = bool(file and file.final)
+        self.answer_rules: tuple[Rule, ...] = file.answer_rules if file else ()
+        self.judges_answers = bool(self.answer_rules)
+        self.holds_answers = any(rule.verdict != "pre_approve" for rule in self.answer_rules)
         self.believed = file.believed if file else Believed()
-        self.looks_at_facts = bool(self.rules) or self.gates_answers
+        self.looks_at_facts = bool(self.rules) or self.judges_answers
         self.tiers: Mapping[int, Collection[str]] = (file.tiers if file else None) or {}
 
     def check(self, tool_names: Collection[str]) -> None:
@@ -102,22 +104,22 @@ class Policy:
         return self._unnamed(critical=tool.facts.is_critical)
 
     def judge_answer(self, text: str, facts: Facts) -> Verdict | None:
-        """Of a final answer, whose `args` are {"text": …}; None: it needs nobody."""
-        rule = self._file.final if self._file else None
-        if rule is None:
-            return None
-        try:
-            return self._verdict(rule) if rule.when.holds(_seen("", {"text": text}, facts)) else None
-        except ConditionError as error:
-            return self._broken(rule, error.kind)
+        """Of a final answer, whose `args` are {"text": …}; None: no rule is about it, so it needs nobody. Never raises."""
+        seen = _seen(ANSWER, {"text": text}, facts)
+        for rule in self.answer_rules:
+            try:
+                if rule.when.holds(seen):
+                    return self._verdict(rule)
+            except ConditionError as error:
+                return self._broken(rule, error.kind)
+        return None
 
     def explain(self, tool: "Tool", args: Mapping[str, Any], facts: Facts) -> tuple[Verdict, list[Step]]:
-        seen = _seen(tool.name, args, facts)
-        steps: list[Step] = []
-        for rule in self.rules:
-            reached = not steps or steps[-1].result == "no_match"
-            steps.append(_step(rule, seen) if reached else Step(rule.name, "not_reached", "a rule before it decided"))
-        return self.judge(tool, args, facts), steps
+        return self.judge(tool, args, facts), _steps(self.rules, _seen(tool.name, args, facts))
+
+    def explain_answer(self, text: str, facts: Facts) -> tuple[Verdict, list[Step]]:
+        unasked = Verdict("run", rule="none", policy=self.digest)
+        return self.judge_answer(text, facts) or unasked, _steps(self.answer_rules, _seen(ANSWER, {"text": text}, facts))
 
     def _verdict(self, rule: Rule) -> Verdict:
         match rule.verdict:
@@ -225,6 +227,14 @@ def _seen(tool: str, args: Mapping[str, Any], facts: Facts) -> dict[str, Any]:
         "tool": tool, "args": dict(args), "requester": facts.requester, "tenant": facts.tenant, "thread": facts.thread,
         "now": facts.now, "history": [dict(entry) for entry in facts.history],
     }  # fmt: skip
+
+
+def _steps(rules: Sequence[Rule], seen: Mapping[str, Any]) -> list[Step]:
+    steps: list[Step] = []
+    for rule in rules:
+        reached = not steps or steps[-1].result == "no_match"
+        steps.append(_step(rule, seen) if reached else Step(rule.name, "not_reached", "a rule before it decided"))
+    return steps
 
 
 def _step(rule: Rule, seen: Mapping[str, Any]) -> Step:

@@ -15,6 +15,7 @@ from graph.settings import seconds_of
 from memory.errors import UsageError
 
 ANY_SOURCE = ("token", "oidc", "os", "ui", "claimed")
+ANSWER = "final_answer"  # the name, and the kind of question, under which a final answer goes the way of a call
 VERDICTS = ("pre_approve", "ask", "forbid")
 EVENTS = ("asked", "reminder", "escalated", "expired", "unknown_outcome", "ended")
 MOST_SECONDS = 10 * 365 * 86400
@@ -78,7 +79,7 @@ class PolicyFile:
     rules: tuple[Rule, ...] = ()
     defaults: Terms = field(default_factory=Terms)
     tiers: Mapping[int, frozenset[str]] | None = None
-    final: Rule | None = None
+    answer_rules: tuple[Rule, ...] = ()
     examples: tuple[Example, ...] = ()
     notify: Notify = field(default_factory=Notify)
     believed: Believed = field(default_factory=Believed)
@@ -87,7 +88,7 @@ class PolicyFile:
     def highest_tier(self) -> int:
         if self.tiers is not None:
             return max(self.tiers, default=1)
-        return max(terms.tier for terms in (self.defaults, *(rule.terms for rule in (*self.rules, *filter(None, [self.final])))))
+        return max(terms.tier for terms in (self.defaults, *(rule.terms for rule in (*self.rules, *self.answer_rules))))
 
     def people(self, tier: int) -> frozenset[str]:
         """Who is listed at that tier or above it."""
@@ -95,15 +96,18 @@ class PolicyFile:
 
     def check(self, tool_names: Collection[str]) -> None:
         """What can be told only with the tools and the library at hand. Raises UsageError."""
-        for rule in (*self.rules, *filter(None, [self.final])):
+        for rule in (*self.rules, *self.answer_rules):
             try:
                 rule.when.check()
             except ConditionError as error:
                 raise _mistake(self.path, rule.line, f"`when` of {rule.name!r} cannot be used: {error}.") from None
-            for name in rule.when.tools() if rule is not self.final else ():
+            for name in rule.when.tools() if rule in self.rules else ():
                 self._refuse_unknown_tool(name, tool_names, rule.line)
+        if self.answer_rules and ANSWER in tool_names:
+            remedy = "Give the tool another name: that one is taken by what the model says last."
+            raise _mistake(self.path, self.answer_rules[0].line, f"there is a tool {ANSWER!r}.", remedy)
         for example in self.examples:
-            self._refuse_unknown_tool(example.tool, tool_names, example.line)
+            self._refuse_unknown_tool(example.tool, {*tool_names, ANSWER}, example.line)
 
     def _refuse_unknown_tool(self, name: str, known: Collection[str], line: int) -> None:
         if name not in known:
@@ -239,13 +243,14 @@ class _Reader:
         defaults = Terms(**self._values("defaults", 0, self._one("defaults"), {**ASKING, "review": _share}))
         made = PolicyFile(path=self.path, digest=digest, defaults=defaults, tiers=tiers)
         self._refuse_terms(made, defaults, "defaults", 0)
-        rules = tuple(self._rule(made, index, values) for index, values in enumerate(self._many("rule")))
-        self._refuse_twins(rules)
-        final = self._final(made) if "final_answer" in self.document else None
+        rules = tuple(self._rule(made, "rule", index, values) for index, values in enumerate(self._many("rule")))
+        answers = tuple(self._rule(made, ANSWER, index, values) for index, values in enumerate(self._answers()))
+        self._refuse_twins("rule", rules)
+        self._refuse_twins(ANSWER, answers)
         examples = tuple(self._example(index, values) for index, values in enumerate(self._many("test")))
         notify = self._values("notify", 0, self._one("notify"), {"urls": _names, "on": _some_of(*EVENTS)})
         believed = Believed(**self._values("mcp", 0, self._one("mcp"), {"read_only": _names, "idempotent": _names}))
-        return replace(made, rules=rules, final=final, examples=examples, notify=Notify(**notify), believed=believed)
+        return replace(made, rules=rules, answer_rules=answers, examples=examples, notify=Notify(**notify), believed=believed)
 
     def _tiers(self) -> dict[int, frozenset[str]] | None:
         if "tiers" not in self.document:
@@ -259,25 +264,26 @@ class _Reader:
             raise self._wrong("tiers", 0, "", "[tiers] lists nobody.", 'Write 1 = ["alice"], or leave [tiers] out.')
         return tiers
 
-    def _rule(self, made: PolicyFile, index: int, values: dict[str, Any]) -> Rule:
-        read = self._values("rule", index, values, RULE)
-        self._refuse_missing("rule", index, read, ("when", "verdict"))
+    def _rule(self, made: PolicyFile, table: str, index: int, values: dict[str, Any]) -> Rule:
+        """Of a call, or of a final answer, which is asked about where its rule gives no verdict."""
+        read = self._values(table, index, values, RULE)
+        if table == ANSWER:
+            read.setdefault("verdict", "ask")
+        self._refuse_missing(table, index, read, ("when", "verdict"))
         verdict = read["verdict"]
         for key in read.keys() - {"name", "when", "verdict"} - BELONGS[verdict]:
             named = ", ".join(sorted(BELONGS[verdict])) or "nothing more"
-            raise self._wrong("rule", index, key, f"{key!r} means nothing where the verdict is {verdict!r}.", f"It takes {named}.")
+            raise self._wrong(table, index, key, f"{key!r} means nothing where the verdict is {verdict!r}.", f"It takes {named}.")
         terms = replace(made.defaults, **{key: read[key] for key in read if key in {*ASKING, "review"}})
         if verdict == "ask":
-            self._refuse_terms(made, terms, "rule", index)
-        name = read.get("name", f"rule {index + 1}")
-        return Rule(name, Condition(read["when"]), verdict, terms, self._line("rule", index, "when"))
+            self._refuse_terms(made, terms, table, index)
+        name = read.get("name", f"{table} {index + 1}" if table == "rule" or index else table)
+        return Rule(name, Condition(read["when"]), verdict, terms, self._line(table, index, "when"))
 
-    def _final(self, made: PolicyFile) -> Rule:
-        read = self._values("final_answer", 0, self._one("final_answer"), {"when": _text, **ASKING})
-        self._refuse_missing("final_answer", 0, read, ("when",))
-        terms = replace(made.defaults, **{key: read[key] for key in read if key in ASKING})
-        self._refuse_terms(made, terms, "final_answer", 0)
-        return Rule("final_answer", Condition(read["when"]), "ask", terms, self._line("final_answer", 0, "when"))
+    def _answers(self) -> list[dict[str, Any]]:
+        """One table, or several of which the first that matches counts."""
+        value = self.document.get(ANSWER, [])
+        return [value] if isinstance(value, dict) else self._many(ANSWER)
 
     def _example(self, index: int, values: dict[str, Any]) -> Example:
         read = self._values("test", index, values, TEST)
@@ -300,10 +306,10 @@ class _Reader:
             what = f"{terms.required} approvals are required, and tier {terms.tier} has {there} people."
             raise self._wrong(table, index, "required", what, f"At most {there}, or list more people in [tiers].")
 
-    def _refuse_twins(self, rules: tuple[Rule, ...]) -> None:
+    def _refuse_twins(self, table: str, rules: tuple[Rule, ...]) -> None:
         for index, rule in enumerate(rules):
             if Counter(one.name for one in rules[: index + 1])[rule.name] > 1:
-                raise self._wrong("rule", index, "name", f"a second rule has the name {rule.name!r}.", "Give each rule a name of its own.")
+                raise self._wrong(table, index, "name", f"a second rule has the name {rule.name!r}.", "Give each rule a name of its own.")
 
     def _refuse_missing(self, table: str, index: int, read: Mapping[str, Any], keys: tuple[str, ...]) -> None:
         for key in keys:

@@ -7,8 +7,9 @@ from typing import Any
 
 from graph.answer import parse_arguments
 from graph.facts import Facts
+from graph.final_answer import answer_args
 from graph.policy import Policy, Verdict, load_policy
-from graph.policy_file import Example, read
+from graph.policy_file import ANSWER, Example, read
 from graph.settings import Settings
 from memory.errors import UsageError
 from tools.spec import InvalidArguments, Registry, Tool
@@ -22,22 +23,25 @@ def load(settings: Settings, registry: Registry, file: Path | None = None) -> Po
 
 def check(policy: Policy) -> dict[str, Any]:
     tiers = {str(tier): sorted(names) for tier, names in sorted(policy.tiers.items())}
-    return {"ok": True, "digest": policy.digest, "rules": [rule.name for rule in policy.rules], "tiers": tiers}
+    rules, answers = [rule.name for rule in policy.rules], [rule.name for rule in policy.answer_rules]
+    return {"ok": True, "digest": policy.digest, "rules": rules, "answer_rules": answers, "tiers": tiers}
 
 
-def explain(policy: Policy, tool: Tool, args: str, *, requester: str, tenant: str) -> dict[str, Any]:
-    """`args` is a JSON object. Raises UsageError for arguments that the tool does not take."""
+def explain(policy: Policy, tool: Tool | None, args: str, *, requester: str, tenant: str) -> dict[str, Any]:
+    """`args` is a JSON object; without a tool, of a final answer. Raises UsageError for arguments that the tool does not take."""
     given, problem = parse_arguments(args)
     if given is None:
         raise UsageError(f"ARGS must be a JSON object: {problem or 'it is empty'}.", code="usage")
     try:
-        valid = tool.validate(given)
+        valid = tool.validate(given) if tool else answer_args(given)
     except InvalidArguments as error:
         raise UsageError(str(error), remedy="interlock tools --json says what it takes.", code="invalid_arguments") from None
-    verdict, steps = policy.explain(tool, valid, Facts(requester, tenant, THREAD, datetime.now(UTC)))
+    facts = Facts(requester, tenant, THREAD, datetime.now(UTC))
+    verdict, steps = policy.explain(tool, valid, facts) if tool else policy.explain_answer(valid["text"], facts)
     rules = [{"rule": step.rule, "result": step.result, "why": step.why} for step in steps]
     told = {**verdict.as_json(), "verdict": verdict.word}
-    return {"tool": tool.name, "args": valid, "critical": tool.facts.is_critical, "rules": rules, "verdict": told}
+    critical = tool.facts.is_critical if tool else None
+    return {"tool": tool.name if tool else ANSWER, "args": valid, "critical": critical, "rules": rules, "verdict": told}
 
 
 def test(settings: Settings, registry: Registry, file: Path | None = None) -> list[dict[str, Any]]:
@@ -51,19 +55,18 @@ def test(settings: Settings, registry: Registry, file: Path | None = None) -> li
 
 def _holds_only_examples(file: Path) -> bool:
     made = read(file)
-    return bool(made.examples) and not made.rules and made.tiers is None and made.final is None
+    return bool(made.examples) and not made.rules and made.tiers is None and not made.answer_rules
 
 
 def _outcome(policy: Policy, registry: Registry, example: Example) -> dict[str, Any]:
-    tool = registry.get(example.tool)
-    if tool is None:
-        raise AssertionError("the file was checked against the tools")
-    named = {"line": example.line, "tool": tool.name, "args": dict(example.args), "expected": dict(example.expected)}
+    tool = registry.get(example.tool)  # none: it is about a final answer, because the file was checked against the tools
+    named = {"line": example.line, "tool": example.tool, "args": dict(example.args), "expected": dict(example.expected)}
     try:
-        args = tool.validate(dict(example.args))
+        args = tool.validate(dict(example.args)) if tool else answer_args(example.args)
     except InvalidArguments as error:
         return {**named, "got": {}, "ok": False, "why": str(error)}
-    verdict = policy.judge(tool, args, _facts(example.given))
+    facts = _facts(example.given)
+    verdict = policy.judge(tool, args, facts) if tool else policy.explain_answer(args["text"], facts)[0]
     got = _compared(verdict, example.expected)
     wrong = [f"{key}: {got[key]} instead of {value}" for key, value in example.expected.items() if got[key] != value]
     got["rule"] = verdict.rule

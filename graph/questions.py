@@ -3,6 +3,7 @@
 from typing import Any
 
 from graph.calls import approval_id
+from graph.policy_file import ANSWER
 from graph.state import Call
 from graph.version import GRAPH_VERSION
 from memory.approvals import Approval, NewApproval, masked, redacted
@@ -15,7 +16,7 @@ def question_of(call: Call, thread_id: str, *, secret: tuple[str, ...] = ()) -> 
     verdict = call["verdict"]
     rules = {name: verdict[name] for name in ("sources", "four_eyes", "deadline", "on_expiry", "rule", "policy")}
     rules["reminder"] = verdict.get("reminder")  # an older checkpoint has none
-    if call["kind"] != "pre_execution":
+    if call["kind"] not in {"pre_execution", ANSWER}:
         rules["deadline"] = None  # what nobody knows does not become known by waiting
     if call["kind"] == "unknown_outcome":
         rules["attempt"] = call["round"]
@@ -51,7 +52,8 @@ def proposed_action(call: Call | None) -> dict[str, Any] | None:
     if call is None:
         return None
     details = {name: call[name] for name in ("approval_id", "call_key", "args_sha256", "kind")}
-    return {"type": "tool_call", "details": {**details, "tool": call["name"], "args": call["args"], "version": 1}}
+    kind = ANSWER if call["kind"] == ANSWER else "tool_call"
+    return {"type": kind, "details": {**details, "tool": call["name"], "args": call["args"], "version": 1}}
 
 
 def payload(question: Approval) -> dict[str, Any]:
@@ -85,4 +87,5 @@ def describe(question: Approval) -> str:
     if question.kind == "unknown_outcome":
         return f"{asks}{question.tool} was begun, and nobody knows whether it happened: {question.note}"
     note = f" {question.note}" if question.note else ""
-    return f"{asks}Run {question.tool}? Tier {question.tier}, {question.have} of {question.required} approvals.{note}"
+    what = "Send this final answer" if question.kind == ANSWER else f"Run {question.tool}"
+    return f"{asks}{what}? Tier {question.tier}, {question.have} of {question.required} approvals.{note}"

@@ -182,6 +182,16 @@ class _Narrator:
         told = f"→ {names or ('the start' if content.get('source') == 'input' else 'the end')}"
         return Told(event, "Step", told if usual else f"the state was written by other means than a step of a driver {told}", details)
 
+    def on_action_proposed(self, event: Event, content: dict[str, Any]) -> Told:
+        what, rule = call(content.get("tool"), content.get("args")), quoted(content.get("rule"))
+        self._calls.setdefault(str(content.get("call_key")), what)
+        said = {
+            "run": f"it may run (rule {rule})", "pre_approve": f"it is pre-approved (rule {rule})", "ask": f"people decide (rule {rule})",
+            "forbid": f"it is forbidden, and nobody was asked (rule {rule})",
+        }.get(str(content.get("verdict")), str(content.get("verdict")))  # fmt: skip
+        details = _given(policy=content.get("policy"), digest=content.get("args_sha256"), call=content.get("call_key"))
+        return Told(event, "Proposed", f"the agent proposed {what}: {said}", details)
+
     def on_approval_requested(self, event: Event, content: dict[str, Any]) -> Told:
         rules = _object(content.get("rules"))
         what = call(content.get("tool"), content.get("args"))
@@ -189,8 +199,9 @@ class _Narrator:
         self._calls.setdefault(str(content.get("call_key")), what)
         people = f"{content.get('required')} of tier {content.get('tier')}"
         told = {
-            "pre_execution": f"the agent proposed {what}; people were asked: {people}",
+            "pre_execution": f"people were asked whether {what} may run: {people}",
             "unknown_outcome": f"people were asked what became of {what}: {people}",
+            "final_answer": f"people were asked whether an answer may go out, {what}: {people}",
         }.get(str(content.get("kind")), f"people were asked about {what} ({content.get('kind')}): {people}")
         details = _given(
             the_model_wrote=content.get("said"), note=content.get("note"), rule=rules.get("rule"), policy=rules.get("policy"),
@@ -219,6 +230,14 @@ class _Narrator:
     def on_refused_attempt(self, event: Event, content: dict[str, Any]) -> Told:
         tried = f"{_actor(event)} tried to {content.get('type')} {self._about(content)}{_words(content.get('comment'))}"
         return Told(event, "Refused", f"{tried}; it was refused", _given(why=content.get("why"), approval=content.get("approval_id")))
+
+    def on_review_accepted(self, event: Event, content: dict[str, Any]) -> Told:
+        told = f"{_actor(event)} looked at {self._about(content)} and found it right{_words(content.get('comment'))}"
+        return Told(event, "Reviewed", told, _given(rule=content.get("rule")))
+
+    def on_review_flagged(self, event: Event, content: dict[str, Any]) -> Told:
+        told = f"{_actor(event)} looked at {self._about(content)} and found it wrong{_words(content.get('comment'))}"
+        return Told(event, "Flagged", told, _given(rule=content.get("rule")))
 
     def on_cancel_requested(self, event: Event, content: dict[str, Any]) -> Told:
         return Told(event, "Cancel", f"{_actor(event)} wished the thread to end{_words(content.get('comment'))}")

@@ -14,6 +14,7 @@ from langgraph.types import Command, StateSnapshot
 
 from graph.crash import reach
 from graph.deciding import OVER, close_questions, expire
+from graph.final_answer import held_back
 from graph.holding import CancelRequested
 from graph.nodes.reject import ending
 from graph.ports import Ports
@@ -148,9 +149,11 @@ class Driver:
         reach("before_settle")
         if at.next:
             return await self.ports.runs.settle(lease, seen_wake_seq=run.wake_seq, status="waiting")
+        if status == "completed" and at.values.get("final_answer") and (held := await held_back(self.ports, run.thread_id, at.values)):
+            await self.graph.aupdate_state(_config(run.thread_id), held, as_node="agent_think")
+            return False
         if await close_questions(self.ports.approvals, run.thread_id, Identity(lease.owner, "process"), "the thread has ended"):
             return False
-        status = at.values["status"]
         answer = (at.values.get("final_answer") or {}).get("text") if status == "completed" else None
         return await self.ports.runs.settle(lease, seen_wake_seq=run.wake_seq, status=status, final_answer=answer)
 

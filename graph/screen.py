@@ -23,6 +23,8 @@ def question(one: Mapping[str, Any], *, width: int | None = None) -> str:
     """
     unknown = one["kind"] == "unknown_outcome"
     asked = "WHAT HAPPENED? Nobody knows whether this call took effect." if unknown else "MAY THIS RUN?"
+    if one["kind"] == "final_answer":
+        asked = "MAY THIS ANSWER GO OUT?"
     facts: list[tuple[str, str | list[str]]] = [
         ("approval", one["approval_id"]),
         ("thread", escape(one["thread_id"])),
@@ -189,6 +191,18 @@ def inbox(rows: Sequence[Mapping[str, Any]], now: datetime, *, width: int | None
     return table(shown, columns, "Nothing is waiting.", width=width)
 
 
+def reviews(rows: Sequence[Mapping[str, Any]], *, width: int | None = None) -> str:
+    """A line each, the oldest first; one that has waited too long says so beside its age."""
+    columns = ["review_id", "thread_id", "tool", "args", "rule", "ran", "requester", "age"]
+    if any(row["status"] != "open" for row in rows):
+        columns += ["status", "reviewer", "comment"]
+    shown = [
+        {**row, "args": summary(row["args"]), "age": for_so_long(row["age_seconds"]) + (" OVERDUE" if row["overdue"] else "")}
+        for row in rows
+    ]
+    return table(shown, columns, "Nothing is left to review.", width=width)
+
+
 def summary(args: Mapping[str, Any], limit: int = 60) -> str:
     """The arguments in one line, to tell questions apart; the cut is shown, and nobody decides on it."""
     text = " ".join(f"{name}={json.dumps(value, ensure_ascii=False)}" for name, value in args.items())
@@ -196,7 +210,11 @@ def summary(args: Mapping[str, Any], limit: int = 60) -> str:
 
 
 def age(since: str, now: datetime) -> str:
-    seconds = max(0, int((now - datetime.fromisoformat(since)).total_seconds()))
+    return for_so_long((now - datetime.fromisoformat(since)).total_seconds())
+
+
+def for_so_long(duration: float) -> str:
+    seconds = max(0, int(duration))
     for size, unit in ((86400, "d"), (3600, "h"), (60, "min")):
         if seconds >= size:
             return f"{seconds // size} {unit}"

@@ -5,7 +5,7 @@ Stored messages are never rewritten; this is the view that a model gets.
 
 from collections.abc import Sequence
 
-from langchain_core.messages import AIMessage, AnyMessage, ToolMessage
+from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, ToolMessage
 
 NO_RESULT = "There is no result: the work was interrupted before this call ended."
 
@@ -23,7 +23,9 @@ def transcript(messages: Sequence[AnyMessage]) -> list[AnyMessage]:
 
 
 def answered(messages: Sequence[AnyMessage]) -> set[str]:
-    return {message.tool_call_id for message in messages if isinstance(message, ToolMessage)}
+    """Ids of calls. A final answer that did not go out is no call to the model: what it is told of that is a user's message."""
+    told = {message.id for message in messages if isinstance(message, HumanMessage) and message.id}
+    return told | {message.tool_call_id for message in messages if isinstance(message, ToolMessage)}
 
 
 def _missing(call_id: str, name: str) -> ToolMessage:

@@ -8,6 +8,7 @@ from memory.approvals import Approval, masked
 from memory.audit import Event
 from memory.ledger import Execution
 from memory.operators import Operator
+from memory.reviews import Review
 from memory.runs import Run
 
 
@@ -48,6 +49,34 @@ def question(approval: Approval) -> dict[str, Any]:
         "said": approval.said,
         "requested_at": when(approval.requested_at),
         "expires_at": when(approval.expires_at),
+    }
+
+
+def review(one: Review, *, overdue: float) -> dict[str, Any]:
+    """`overdue` are the seconds after which an open one has waited too long."""
+    permit = one.permit
+    return {
+        "review_id": permit.approval_id,
+        "approval_id": permit.approval_id,
+        "thread_id": permit.thread_id,
+        "kind": permit.kind,
+        "tool": permit.tool,
+        "args": masked(permit.args, permit.rules.get("secret", [])),
+        "call_key": permit.call_key,
+        "rule": permit.rules.get("rule"),
+        "policy": permit.rules.get("policy"),
+        "share": permit.rules.get("review"),
+        "requester": permit.requester.name,
+        "ran": one.ran,
+        "result": one.result,
+        "status": one.status,
+        "opened_at": when(one.opened_at),
+        "age_seconds": round(one.age),
+        "overdue": one.status == "open" and one.age >= overdue,
+        "reviewer": one.reviewer.name if one.reviewer else None,
+        "reviewer_source": one.reviewer.source if one.reviewer else None,
+        "comment": one.comment,
+        "reviewed_at": when(one.reviewed_at),
     }
 
 

@@ -46,6 +46,19 @@ class NewApproval:
 
 
 @dataclass(frozen=True, slots=True)
+class Proposal:
+    """What a model wanted; `verdict` is what the policy said: run, pre_approve, ask or forbid. `args` as the record may show them."""
+
+    call_key: str
+    tool: str
+    args: Mapping[str, Any]
+    args_sha256: str
+    verdict: str
+    rule: str
+    policy: str
+
+
+@dataclass(frozen=True, slots=True)
 class Vote:
     version: int
     voter: str
@@ -153,8 +166,17 @@ class Approvals(Protocol):
     async def refused(self, approval_id: str, ballot: Ballot, why: InterlockError) -> None:
         """Puts an attempt that changed nothing on the record."""
 
+    async def forbidden(self, thread_id: str, proposals: Sequence[Proposal]) -> None:
+        """Puts on the record what nobody is asked about, once for each call; every other proposal is there with its question or run."""
+
+    async def shown(self, questions: Sequence[Approval], to: Identity) -> None:
+        """Puts on the record that a person was shown these, once for each version and person."""
+
     async def pre_approve(self, question: NewApproval) -> Approval:
-        """Writes a question that the policy has answered already, with its answer. Idempotent: one that exists stays as it is."""
+        """Writes a question that the policy has answered already, with its answer. Idempotent: one that exists stays as it is.
+
+        Where its rules say `drawn`, a review is opened with it.
+        """
 
 
 MASK = "‹secret›"

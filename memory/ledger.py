@@ -18,7 +18,7 @@ ExecutionStatus = Literal["started", "succeeded", "failed", "unknown", "abandone
 class Intent:
     """`approval_id` is the stored approval that permits it; it must be given where `critical` is true.
 
-    `secret` names the arguments that must not stand on the record.
+    `secret` names the arguments that must not stand on the record. `rule` and `policy` say by what it runs where nobody was asked.
     """
 
     call_key: str
@@ -31,6 +31,8 @@ class Intent:
     approval_id: str | None
     idempotency_key: str
     secret: tuple[str, ...] = ()
+    rule: str = ""
+    policy: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,7 +34,10 @@ def inbox(tier: Annotated[int | None, typer.Option("--tier", help="Only this tie
     async def work(application: "App", session: Session) -> Shown:
         del session
         rows = [view.question(approval) for approval in await application.approvals.pending(tier=tier)]
-        return Shown({"pending": rows}, screen.inbox(rows, datetime.now(UTC), width=width()))
+        left = await application.reviews.listed()
+        hint = f"{len(left)} calls that ran without a person are to be reviewed, the oldest since " if left else ""
+        hint += f"{screen.for_so_long(left[0].age)}: interlock review list" if left else ""
+        return Shown({"pending": rows}, screen.inbox(rows, datetime.now(UTC), width=width()), 0, hint)
 
     run(json, work)
 

@@ -10,6 +10,7 @@ from graph.commands import completing
 from graph.commands.options import Json
 from graph.console import Commands, Shown, present, width
 from graph.identity import named
+from graph.policy_file import ANSWER
 from graph.settings import load_settings
 from memory.errors import UsageError
 
@@ -41,7 +42,9 @@ def policy_check(
 
 @commands.command("explain")
 def policy_explain(
-    tool: Annotated[str, typer.Argument(metavar="TOOL", autocompletion=completing.tool_names)],
+    tool: Annotated[
+        str, typer.Argument(metavar="TOOL", help='Or final_answer, with {"text": …}.', autocompletion=completing.tool_names)
+    ],
     args: Annotated[str, typer.Argument(metavar="ARGS", help="A JSON object.")] = "{}",
     requester: Annotated[str | None, typer.Option("--requester", metavar="NAME", help="For whom; default: you.")] = None,
     tenant: Annotated[str | None, typer.Option("--tenant", metavar="NAME", help="Default: INTERLOCK_TENANT.")] = None,
@@ -60,7 +63,7 @@ def policy_explain(
         settings = load_settings()
         registry = load_registry(settings)
         known = registry.get(tool)
-        if known is None:
+        if known is None and tool != ANSWER:
             remedy = f"There are: {', '.join(registry.names)}."
             raise UsageError(f"There is no tool {tool!r}.", remedy=remedy, code="no_such_tool")
         asked_by = named(requester) if requester else account()

@@ -1,12 +1,13 @@
 """Drives a thread for a command, and tells how it stands."""
 
 import asyncio
+import contextlib
 from typing import TYPE_CHECKING, Any
 
 from graph import screen
 from graph.commands.opening import who
 from graph.console import InterruptedByPersonError, Session, Shown, width
-from memory.errors import BusyError, InterlockError, RunFailedError, StoppedError, UnavailableError
+from memory.errors import BusyError, InterlockError, RefusedError, RunFailedError, StoppedError, UnavailableError
 
 if TYPE_CHECKING:
     from graph.app import App
@@ -23,6 +24,14 @@ async def standing(application: "App", thread_id: str, *, driven: bool = True) -
     elif (not hint or document["status"] == "running") and await application.is_left(thread_id):
         hint = f"No process drives it. Go on with: interlock resume {thread_id}\n{hint}".strip()
     return Shown(document, screen.thread(document, width=width()), code, hint)
+
+
+async def seen(application: "App", thread_id: str, who_as: str | None) -> None:
+    """That its open questions were shown, and to whom, is on the record; a token that is not in force is nobody's."""
+    with contextlib.suppress(RefusedError):
+        me, _ = await who(application, who_as)
+        pending = [one for one in await application.approvals.of_thread(thread_id) if one.status == "pending"]
+        await application.approvals.shown(pending, me)
 
 
 async def drive(application: "App", session: Session, thread_id: str) -> Shown:

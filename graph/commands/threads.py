@@ -9,7 +9,7 @@ import typer
 from graph import screen, view
 from graph.commands.opening import run, who
 from graph.commands.options import As, Detach, Json, Thread, ThreadOrApproval
-from graph.commands.running import EXIT, advanced, drive, driver_of, go_on, standing
+from graph.commands.running import EXIT, advanced, drive, driver_of, go_on, seen, standing
 from graph.console import Commands, InterruptedByPersonError, Session, Shown, width
 from graph.identity import named
 from graph.version import GRAPH_VERSION
@@ -183,8 +183,8 @@ def runs(
 
 
 @commands.command()
-def show(thread: ThreadOrApproval, json: Json = False) -> None:
-    """Show how a thread stands, and every open question in full. Takes a thread, or an approval.
+def show(thread: ThreadOrApproval, who_as: As = None, json: Json = False) -> None:
+    """Show how a thread stands, and every open question in full. Takes a thread, or an approval. Who was shown it is on the record.
 
     Example: interlock show 20260131-1a2b3c4d
     """
@@ -192,6 +192,9 @@ def show(thread: ThreadOrApproval, json: Json = False) -> None:
     async def work(application: "App", session: Session) -> Shown:
         del session
         named_by_approval = [] if await application.runs.get(thread) else await application.approvals.find(thread)
-        return await standing(application, named_by_approval[0].thread_id if named_by_approval else thread, driven=False)
+        thread_id = named_by_approval[0].thread_id if named_by_approval else thread
+        shown = await standing(application, thread_id, driven=False)
+        await seen(application, thread_id, who_as)
+        return shown
 
     run(json, work)

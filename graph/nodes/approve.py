@@ -10,8 +10,11 @@ from graph.answers import UI, is_doorbell, read_answer
 from graph.approval import judge_with
 from graph.crash import reach
 from graph.facts import facts_of
+from graph.final_answer import released
+from graph.forbidden import record_forbidden
 from graph.holding import driving
 from graph.judging import judged_anew, validator
+from graph.policy_file import ANSWER
 from graph.ports import Node, Ports
 from graph.questions import payload, proposed_action, question_of
 from graph.routing import open_calls
@@ -23,6 +26,8 @@ from memory.text import clean, shorten
 LONGEST_ODD_ANSWER = 500
 NOT_UNDERSTOOD = RefusedError("This is no answer to the question that was shown; nothing was decided.", code="not_understood")
 
+ASKED_BEFORE = {"pre_execution", ANSWER}  # the kinds that ask for leave; what is asked may be modified
+
 
 def make_approve(ports: Ports) -> Node:
     async def await_human_approval(state: State, config: RunnableConfig) -> dict[str, Any]:
@@ -31,6 +36,7 @@ def make_approve(ports: Ports) -> Node:
         if not waiting:
             return {"proposed_action": None, "awaiting_human_approval": False}
         async with driving(ports, thread_id):
+            await record_forbidden(ports, thread_id, state.get("messages", []))
             place = str(config["configurable"].get("checkpoint_ns", ""))
             return await _asked(ports, thread_id, state, waiting, Interrupt.from_ns(None, place).id)
 
@@ -56,7 +62,8 @@ async def _asked(ports: Ports, thread_id: str, state: State, waiting: list[Call]
 
 async def open_all(ports: Ports, thread_id: str, waiting: list[Call]) -> None:
     judged = [await judged_anew(ports, thread_id, call) for call in waiting]
-    questions = [question_of(call, thread_id, secret=ports.registry.secret_of(call)) for call in judged]
+    secrets = [() if call["kind"] == ANSWER else ports.registry.secret_of(call) for call in judged]
+    questions = [question_of(call, thread_id, secret=secret) for call, secret in zip(judged, secrets, strict=True)]
     if questions:
         await ports.approvals.open(questions)
 
@@ -97,12 +104,14 @@ async def _news(ports: Ports, waiting: list[Call]) -> dict[str, Any]:
             update["human_feedback"] = kind
             if kind == "modify":
                 update["modification_details"] = {"approval_id": question.approval_id, "args": question.args}
+    answer = next((call for call in changed if call["kind"] == ANSWER and call["state"] == "ready"), None)
     still = next((call for call in changed if call["state"] == "waiting"), None)
     return {
         **update,
         "tool_calls": changed,
         "proposed_action": await _shown(ports, still),
         "awaiting_human_approval": still is not None,
+        **(released(answer) if answer else {}),
     }
 
 
@@ -118,12 +127,12 @@ def taken_over(call: Call, question: Approval) -> Call:
     """The call as the store has it now. The store decides; the state only follows."""
     match question.status:
         case "pending":
-            return {**call, "args": question.args, "args_sha256": question.args_sha256} if call["kind"] == "pre_execution" else call
+            return {**call, "args": question.args, "args_sha256": question.args_sha256} if call["kind"] in ASKED_BEFORE else call
         case "approved":
             return {**call, "state": "ready", "args": question.args, "args_sha256": question.args_sha256, "outcome": question.outcome}
         case "escalated":
             successor, tier = question.outcome["successor"], question.outcome["tier"]  # type: ignore[index]  # an escalated one has both
-            permit = successor if call["kind"] == "pre_execution" else call["permit"]
+            permit = successor if call["kind"] in ASKED_BEFORE else call["permit"]
             current = {"args": question.args, "args_sha256": question.args_sha256, "verdict": {**call["verdict"], "tier": tier}}
             return {**call, **current, "approval_id": successor, "permit": permit}  # type: ignore[typeddict-item]
         case "rejected" if call["kind"] == "unknown_outcome":

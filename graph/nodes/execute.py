@@ -2,7 +2,6 @@
 
 import asyncio
 from contextlib import suppress
-from dataclasses import replace
 from typing import Any, TypedDict
 
 from langchain_core.messages import ToolMessage
@@ -15,6 +14,7 @@ from graph.judging import Judgement, judge_anew
 from graph.nodes.approve import open_all, taken_over
 from graph.ports import Node, Ports
 from graph.questions import question_of, unknown
+from graph.reviewing import answered_by_policy
 from graph.state import Call, State
 from memory.approvals import Approval, masked
 from memory.canonical import canonical
@@ -111,6 +111,8 @@ class _Performance:
             approval_id=permit if critical else None,
             idempotency_key=self.call["call_key"],
             secret=self.ports.registry.secret_of(self.call),
+            rule=verdict.rule,
+            policy=verdict.policy,
         )
 
     async def _is_pre_approved(self, intent: Intent) -> bool:
@@ -126,8 +128,7 @@ class _Performance:
             "schema_sha256": self.tool.schema_sha256, "kind": "pre_execution", "verdict": today.as_json(),
         }  # fmt: skip
         question = question_of(call, self.lease.thread_id, secret=self.tool.facts.secret)
-        rules = {**question.rules, "pre_approved": True, "review": today.review}
-        permit = await self.ports.approvals.pre_approve(replace(question, rules=rules, required=1, deadline=None))
+        permit = await self.ports.approvals.pre_approve(answered_by_policy(question, today))
         return permit.thread_id == self.lease.thread_id
 
     async def _past(self) -> Begun:

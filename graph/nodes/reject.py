@@ -2,10 +2,12 @@
 
 from typing import Any
 
-from langchain_core.messages import ToolMessage
+from langchain_core.messages import AnyMessage, ToolMessage
 from langchain_core.runnables import RunnableConfig
 
+from graph.final_answer import told
 from graph.holding import end
+from graph.policy_file import ANSWER
 from graph.ports import Node, Ports
 from graph.questions import proposed_action
 from graph.routing import open_calls
@@ -57,5 +59,7 @@ def _words(call: Call) -> str:
     return f"Not run: {by} {verb} this call. " + (f"Their words: {comment}" if comment else "They gave no reason.")
 
 
-def _told(call: Call, text: str) -> ToolMessage:
+def _told(call: Call, text: str) -> AnyMessage:
+    if call["kind"] == ANSWER:
+        return told(call, text.replace("Not run", "Not sent", 1).replace("this call", "it", 1))
     return ToolMessage(text, tool_call_id=call["id"], name=call["name"], status="error")

@@ -10,6 +10,8 @@ from graph.answer import Answer
 from graph.calls import Unusable, read_calls
 from graph.crash import reach
 from graph.facts import Facts, facts_of
+from graph.final_answer import proposed, refuse_if_refused_too_often
+from graph.forbidden import FORBIDDEN, record_forbidden
 from graph.holding import stop_if_cancelled
 from graph.ports import Node, Ports
 from graph.questions import proposed_action
@@ -29,12 +31,15 @@ def make_think(ports: Ports) -> Node:
     async def agent_think(state: State, config: RunnableConfig) -> dict[str, Any]:
         thread_id = str(config["configurable"]["thread_id"])
         messages = state.get("messages", [])
+        await record_forbidden(ports, thread_id, messages)
         await stop_if_cancelled(ports, thread_id)
         _take_a_turn(ports, thread_id)
         _refuse_if_fruitless(messages)
+        refuse_if_refused_too_often(messages)
         reach("think_before_model")
+        on_token = None if ports.policy.holds_answers else ports.on_token  # what people may keep back is not shown while it is written
         with ports.watch.span("model call", thread_id=thread_id, model=ports.model.name) as span:
-            answer = await ports.model.answer([SystemMessage(SYSTEM), *transcript(messages)], on_token=ports.on_token)
+            answer = await ports.model.answer([SystemMessage(SYSTEM), *transcript(messages)], on_token=on_token)
             span.tell(calls=len(answer.calls))
         reach("think_after_model")
         return _proposal(ports, answer, await facts_of(ports, thread_id))
@@ -51,8 +56,8 @@ def _proposal(ports: Ports, answer: Answer, facts: Facts) -> dict[str, Any]:
     if not answer.calls:
         if not answer.text.strip():
             raise RunFailedError("The model gave an empty answer.", remedy="Resume the thread to ask again.", code="empty_answer")
-        message = AIMessage(answer.text, id=message_id)
-        return {**_nothing_open(), "messages": [message], "final_answer": {"text": answer.text}}
+        update = proposed(ports.policy, facts, message_id, answer.text)
+        return {**update, "messages": [AIMessage(answer.text, id=message_id), *update.get("messages", [])]}
     named = [{"name": call["name"], "args": call["args"], "id": call["id"], "type": "tool_call"} for call in calls]
     named += [{"name": _speakable(one.name), "args": {}, "id": one.id, "type": "tool_call"} for one in unusable]
     message = AIMessage(answer.text, id=message_id, tool_calls=named)
@@ -69,12 +74,9 @@ def _proposal(ports: Ports, answer: Answer, facts: Facts) -> dict[str, Any]:
     }
 
 
-def _nothing_open() -> dict[str, Any]:
-    return {"tool_calls": [], "proposed_action": None, "awaiting_human_approval": False}
-
-
 def _refusal(one: Unusable) -> ToolMessage:
-    return ToolMessage(one.why, tool_call_id=one.id, name=_speakable(one.name), status="error", additional_kwargs={UNUSABLE: True})
+    marks = {UNUSABLE: True, **({FORBIDDEN: one.forbidden} if one.forbidden else {})}
+    return ToolMessage(one.why, tool_call_id=one.id, name=_speakable(one.name), status="error", additional_kwargs=marks)
 
 
 def _speakable(name: str) -> str:

@@ -5,7 +5,7 @@ from typing import Any
 
 from psycopg.types.json import Json
 
-from memory.approvals import Approval, Ballot, Judge, NewApproval, Revision, Ruling, Vote
+from memory.approvals import Approval, Ballot, Judge, NewApproval, Proposal, Revision, Ruling, Vote
 from memory.errors import InterlockError, NotFoundError, RefusedError
 from memory.people import Identity
 from memory.postgres.audit import append, on_record
@@ -84,13 +84,29 @@ class PostgresApprovals:
                     "approval_id": approval_id, "code": why.code, "comment": ballot.comment, "type": ballot.type, "why": why.message,
                 })  # fmt: skip
 
+    async def forbidden(self, thread_id: str, proposals: Sequence[Proposal]) -> None:
+        for one in proposals:
+            async with self._database.transaction() as db:
+                await db.execute("SELECT FROM interlock.run WHERE thread_id = %s FOR NO KEY UPDATE", (thread_id,))
+                if not (await db.execute(PROPOSED, {"thread_id": thread_id, "call_key": one.call_key})).rowcount:
+                    await proposed(db, thread_id, one)
+
+    async def shown(self, questions: Sequence[Approval], to: Identity) -> None:
+        for question in questions:
+            values = (question.approval_id, question.version, to.name, to.source)
+            async with self._database.transaction() as db:
+                if (await db.execute(INSERT_SHOWN, values)).rowcount:
+                    await append(db, question.thread_id, "approval_shown", to, {
+                        "approval_id": question.approval_id, "args_sha256": question.args_sha256, "version": question.version,
+                    })  # fmt: skip
+
     async def _judged(self, approval_id: str, ballot: Ballot, judge: Judge) -> Ruling:
         async with self._database.transaction() as db:
             await db.execute(LOCK_RUN, (approval_id,))
             row = await (await db.execute(SELECT + "WHERE a.approval_id = %s FOR UPDATE OF a", (approval_id,))).fetchone()
             if row is None:
                 raise NotFoundError(f"There is no approval {approval_id!r}.", code="no_such_approval")
-            approval = _approval(row)
+            approval = approval_of(row)
             await _refuse_who_is_no_operator_any_more(db, ballot.actor)
             votes = [_vote(vote) for vote in await (await db.execute(VOTES, (approval_id,))).fetchall()]
             ruling = judge(approval, votes, ballot)
@@ -133,6 +149,8 @@ class PostgresApprovals:
                     "approval_id": question.approval_id, "version": 1, "voter": "policy", "actor": POLICY.name,
                     "actor_source": POLICY.source, "type": "approve", "comment": comment, "detail": Json({}),
                 })  # fmt: skip
+                if question.rules.get("drawn"):
+                    await db.execute("INSERT INTO interlock.review (approval_id) VALUES (%s)", (question.approval_id,))
                 await append(db, question.thread_id, "approval_decided", POLICY, {
                     "approval_id": question.approval_id, "args_sha256": question.args_sha256, "status": "approved",
                     "tier": question.tier, "version": 1, "comment": comment, "detail": {}, "type": "approve", "own_request": False,
@@ -146,7 +164,7 @@ class PostgresApprovals:
         query = f"{SELECT} {where} ORDER BY a.requested_at, a.approval_id {tail}"
         async with self._database.connection() as db:
             rows = await (await db.execute(query, values)).fetchall()
-        return [_approval(row) for row in rows]
+        return [approval_of(row) for row in rows]
 
 
 async def insert(db: Connection, new: NewApproval) -> bool:
@@ -157,6 +175,12 @@ async def insert(db: Connection, new: NewApproval) -> bool:
         "schema_sha256": new.schema_sha256, "note": new.note, "said": new.said, "tier": new.tier, "required": new.required,
         "rules": Json({**new.rules, "secret": list(new.secret)}), "graph_version": new.graph_version, "deadline": new.deadline,
     })  # fmt: skip
+    if done.rowcount and new.kind in {"pre_execution", "final_answer"} and not await _asked_before(db, new):
+        verdict = "pre_approve" if new.rules.get("pre_approved") else "ask"
+        await proposed(db, new.thread_id, Proposal(
+            new.call_key, new.tool, await on_record(db, new.args, new.secret), new.args_sha256, verdict, str(new.rules.get("rule", "")),
+            str(new.rules.get("policy", "")),
+        ))  # fmt: skip
     if done.rowcount:
         await append(db, new.thread_id, "approval_requested", AGENT, {
             "approval_id": new.approval_id, "args": await on_record(db, new.args, new.secret), "args_sha256": new.args_sha256,
@@ -173,6 +197,18 @@ async def _refuse_who_is_no_operator_any_more(db: Connection, actor: Identity) -
         if row is not None and row["in_force"] is False:
             remedy = "`interlock operator add` makes a new one."
             raise RefusedError(f"The operator token of {actor.name} was revoked or has expired.", remedy=remedy, code="unknown_token")
+
+
+async def _asked_before(db: Connection, new: NewApproval) -> bool:
+    query = "SELECT FROM interlock.approval WHERE call_key = %s AND thread_id = %s AND approval_id <> %s LIMIT 1"
+    return bool((await db.execute(query, (new.call_key, new.thread_id, new.approval_id))).rowcount)
+
+
+async def proposed(db: Connection, thread_id: str, one: Proposal) -> None:
+    await append(db, thread_id, "action_proposed", AGENT, {
+        "args": dict(one.args), "args_sha256": one.args_sha256, "call_key": one.call_key, "policy": one.policy, "rule": one.rule,
+        "tool": one.tool, "verdict": one.verdict,
+    })  # fmt: skip
 
 
 async def _on_the_record(
@@ -209,7 +245,7 @@ def _vote(row: Mapping[str, Any]) -> Vote:
     return Vote(row["version"], row["voter"], actor, row["type"], row["comment"], row["detail"], row["at"])
 
 
-def _approval(row: Mapping[str, Any]) -> Approval:
+def approval_of(row: Mapping[str, Any]) -> Approval:
     values = {name: row[name] for name in Approval.__slots__ if name not in {"requester", "starter"}}
     return Approval(
         **values,
@@ -241,6 +277,13 @@ VALUES (%(approval_id)s, %(version)s, %(voter)s, %(actor)s, %(actor_source)s, %(
 ON CONFLICT (approval_id, version, voter) DO UPDATE
 SET actor = EXCLUDED.actor, actor_source = EXCLUDED.actor_source, type = EXCLUDED.type, comment = EXCLUDED.comment,
     detail = EXCLUDED.detail, at = clock_timestamp()
+"""
+PROPOSED = """
+SELECT FROM interlock.audit_event
+WHERE thread_id = %(thread_id)s AND kind = 'action_proposed' AND payload ->> 'call_key' = %(call_key)s LIMIT 1
+"""
+INSERT_SHOWN = """
+INSERT INTO interlock.shown (approval_id, version, actor, actor_source) VALUES (%s, %s, %s, %s) ON CONFLICT DO NOTHING
 """
 PRE_APPROVE = """
 UPDATE interlock.approval SET status = 'approved', outcome = %(outcome)s, decided_at = clock_timestamp()

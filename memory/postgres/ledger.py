@@ -5,11 +5,12 @@ from typing import Any
 
 from psycopg.types.json import Json
 
-from memory.approvals import NewApproval
+from memory.approvals import NewApproval, Proposal
 from memory.leases import Lease, LeaseLostError
 from memory.ledger import Begun, Effect, Execution, Intent, Result
 from memory.people import Identity
 from memory.postgres.approvals import insert as open_approval
+from memory.postgres.approvals import proposed
 from memory.postgres.audit import append, on_record
 from memory.postgres.database import Connection, Database
 from memory.postgres.runs import locked
@@ -115,7 +116,12 @@ class PostgresLedger:
         })).fetchone()  # fmt: skip
         assert row is not None  # noqa: S101 - the row of the run is locked, so nobody else inserts it
         execution = Execution(**row)
-        await _started(db, lease, execution, "", args=await on_record(db, intent.args, intent.secret))
+        args = await on_record(db, intent.args, intent.secret)
+        if intent.approval_id is None:
+            await proposed(db, intent.thread_id, Proposal(
+                intent.call_key, intent.tool, args, intent.args_sha256, "run", intent.rule, intent.policy,
+            ))  # fmt: skip
+        await _started(db, lease, execution, "", args=args)
         return Begun("go", execution)
 
     async def _settled(self, db: Connection, lease: Lease, execution: Execution, *, digest: str | None) -> Begun:

@@ -75,6 +75,8 @@ def test_forbidden_it_is_told_to_the_model_and_nobody_is_asked(agent: Any, ruled
     pay(agent, 500, "eve", expect=0)
     assert agent.world.attempts("transfer") == 0
     assert "never to eve" in json.dumps(agent.model.requests[-1])
+    proposed = [event["payload"] for event in agent.events() if event["kind"] == "action_proposed"]
+    assert [(one["verdict"], one["rule"], one["args"]["to"]) for one in proposed] == [("forbid", "never to eve", "eve")]
     assert agent.rows("SELECT 1 FROM interlock.approval") == []
 
 

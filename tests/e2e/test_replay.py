@@ -43,9 +43,11 @@ def test_the_whole_story_in_order_without_checkpoints(agent: Any) -> None:
     assert texts(story) == [
         f'{asker} asked: "do what is due"',
         "a process began to drive the thread",
+        'the agent proposed note_add(text="first"): it may run (rule "default")',
         'a process began note_add(text="first")',
         'note_add(text="first") succeeded',
-        f"the agent proposed {was}; people were asked: 1 of tier 1",
+        f'the agent proposed {was}: people decide (rule "default")',
+        f"people were asked whether {was} may run: 1 of tier 1",
         f'eve (claimed) tried to retry {was}: "why not"; it was refused',
         f'"ada b" (claimed) changed {was} to {now} and approved that: "in \\"parts\\""',
         "a process went on with the thread",

@@ -15,6 +15,7 @@ from graph.state import Call, CallState, State
 from memory.approvals import ApprovalStatus, Kind, VoteType
 from memory.ledger import ExecutionStatus, Result
 from memory.people import Source
+from memory.reviews import ReviewStatus
 from memory.runs import Status
 
 ROOT = Path(__file__).parents[2]
@@ -43,6 +44,7 @@ def test_statuses_and_kinds_of_the_database_are_those_of_the_ports() -> None:
         ("approval", "status"): "approval_statuses",
         ("decision", "type"): "vote_types",
         ("execution", "status"): "execution_statuses",
+        ("review", "status"): "review_statuses",
     }
     assert allowed == {place: GOLDEN[group] for place, group in groups.items()}
 
@@ -58,6 +60,7 @@ def names_in_the_code() -> dict[str, list[str]]:
         "identity_sources": sorted(get_args(Source)),
         "migrations": [file.stem for file in MIGRATIONS],
         "nodes": sorted(nodes()),
+        "review_statuses": sorted(get_args(ReviewStatus)),
         "run_statuses": sorted(get_args(Status)),
         "state_keys": sorted(State.__annotations__),
         "tables": sorted(tables()),
@@ -104,6 +107,8 @@ def _texts(node: ast.expr, where: ast.AST, functions: dict[str, Any]) -> Iterato
             yield from _texts(node.orelse, where, functions)
         case ast.JoinedStr([ast.Constant(str(stem)), ast.FormattedValue(ast.Attribute(ast.Name("result"), "status"))]):
             yield from (stem + status for status in get_args(Result.__annotations__["status"]))
+        case ast.JoinedStr([ast.Constant("review_"), ast.FormattedValue(ast.Name("status"))]):
+            yield from (f"review_{status}" for status in get_args(ReviewStatus) if status != "open")
         case ast.Call(ast.Name(name)):
             returned = [one.value for one in ast.walk(functions[name]) if isinstance(one, ast.Return) and one.value]
             for value in returned:
