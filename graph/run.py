@@ -149,6 +149,7 @@ class Driver:
         reach("before_settle")
         if at.next:
             return await self.ports.runs.settle(lease, seen_wake_seq=run.wake_seq, status="waiting")
+        status = at.values["status"]
         if status == "completed" and at.values.get("final_answer") and (held := await held_back(self.ports, run.thread_id, at.values)):
             await self.graph.aupdate_state(_config(run.thread_id), held, as_node="agent_think")
             return False
