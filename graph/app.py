@@ -97,7 +97,7 @@ class App:
         registry = self.registry
         return Ports(
             runs=self.runs, approvals=self.approvals, ledger=self.ledger, registry=registry, electorate=self.electorate,
-            policy=self.policy, on_token=self.on_token, tell=self.tell,
+            policy=self.policy, rejection_limit=self.settings.rejection_limit, on_token=self.on_token, tell=self.tell,
             model=choose_model(self.settings, [tool.langchain for tool in registry]),
         )  # fmt: skip
 

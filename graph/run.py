@@ -5,23 +5,25 @@ LangGraph itself accepts a resume of an unknown or finished thread, or with a st
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from typing import Any
 
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.types import Command, StateSnapshot
 
-from graph.approval import judge_with
+from graph.compensation import wish
 from graph.crash import reach
-from graph.deciding import OVER, expire
+from graph.deciding import OVER, close, expire
 from graph.holding import CancelRequested
 from graph.nodes.reject import ending
+from graph.policy import Verdict
 from graph.ports import Ports
 from graph.questions import question_of, unknown
-from graph.routing import open_calls
+from graph.routing import open_calls, waiting_calls
+from graph.state import Call
+from graph.undoing import call_of_undo, inherited
 from graph.version import GRAPH_VERSION
-from memory.approvals import Ballot
 from memory.errors import (
     ConflictError,
     InterlockError,
@@ -32,6 +34,7 @@ from memory.errors import (
     UnavailableError,
 )  # fmt: skip
 from memory.leases import Lease, LeaseLostError, held, is_dead, owner_name
+from memory.ledger import Execution
 from memory.people import NOBODY, Identity
 from memory.runs import ENDED, NewRun, Run
 from memory.text import message_of
@@ -40,6 +43,7 @@ Graph = CompiledStateGraph[Any, Any, Any, Any]
 RECURSION_LIMIT = 1_000_000  # the limit that means something to a user is the model's turns
 DURABILITY = "sync"  # the default keeps running critical calls while the database is down
 MOST_STANDSTILLS = 3
+STILL_ASKED = {"unknown_outcome"}  # after the end too: only a person can tell what became of it
 
 
 class Driver:
@@ -104,8 +108,8 @@ class Driver:
 
     async def _decided(self, at: StateSnapshot) -> str | None:
         """An approval that the paused gate does not know of yet: decided, or missing from an emptied store."""
-        for call in open_calls(at.values):  # type: ignore[arg-type]  # the values of our own state
-            if call["state"] == "waiting" and call["approval_id"]:
+        for call in waiting_calls(at.values):  # type: ignore[arg-type]  # the values of our own state
+            if call["approval_id"]:
                 approval = await self.ports.approvals.get(call["approval_id"])
                 if approval is None or approval.status != "pending":
                     return call["approval_id"]
@@ -143,21 +147,12 @@ class Driver:
         reach("before_settle")
         if at.next:
             return await self.ports.runs.settle(lease, seen_wake_seq=run.wake_seq, status="waiting")
-        if await self._close_questions(run.thread_id, Identity(lease.owner, "process"), "the thread has ended"):
+        me = Identity(lease.owner, "process")
+        if await close(self.ports.approvals, run.thread_id, me, "the thread has ended", but=STILL_ASKED):
             return False
         status = at.values["status"]
         answer = (at.values.get("final_answer") or {}).get("text") if status == "completed" else None
         return await self.ports.runs.settle(lease, seen_wake_seq=run.wake_seq, status=status, final_answer=answer)
-
-    async def _close_questions(self, thread_id: str, by: Identity, comment: str) -> bool:
-        closed = False
-        for approval in await self.ports.approvals.of_thread(thread_id):
-            # What nobody knows is still asked after the end: only a person can tell what became of it.
-            if approval.status == "pending" and approval.kind != "unknown_outcome":
-                with suppress(ConflictError):
-                    await self.ports.approvals.decide(approval.approval_id, Ballot("cancel", by, comment), judge_with())
-                    closed = True
-        return closed
 
     async def _cancel(self, lease: Lease, run: Run, at: StateSnapshot) -> bool:
         """Ends the thread where it stands. Nothing that waits will run; what was begun is told as what it is.
@@ -168,16 +163,14 @@ class Driver:
             return False
         wish: Mapping[str, Any] = run.cancel_requested or {}
         by, comment = Identity(wish["by"], wish["source"]), str(wish["comment"])
-        await self._close_questions(run.thread_id, by, comment)
+        await close(self.ports.approvals, run.thread_id, by, comment, but=STILL_ASKED)
         calls = open_calls(at.values)  # type: ignore[arg-type]  # the values of our own state
         words = {call["call_key"]: f"Not run: {by.name} cancelled the thread. Their words: {comment}" for call in calls}
         by_key = {call["call_key"]: call for call in calls}
-        for execution in await self.ports.ledger.of_thread(run.thread_id):
-            if execution.status == "started" and execution.call_key in by_key:
-                why = "the thread was cancelled while nobody knew its outcome"
-                call = by_key[execution.call_key]
-                asked = question_of(unknown(call, execution.attempts, why), run.thread_id, secret=self.ports.registry.secret_of(call))
-                await self.ports.ledger.give_up(execution, why=why, question=asked)
+        executions = await self.ports.ledger.of_thread(run.thread_id)
+        for execution in executions:
+            if execution.status == "started":
+                await self._ask_after_the_end(run.thread_id, execution, by_key, executions)
             ends = {"succeeded": execution.result, "failed": f"it failed: {execution.error}"}
             known = ends.get(execution.status) or "nobody knows whether it took effect"
             words[execution.call_key] = f"{by.name} cancelled the thread. Before that, this call was begun: {known}"
@@ -186,6 +179,22 @@ class Driver:
             await self.graph.aupdate_state(_config(run.thread_id), update, as_node="handle_rejection")
         seen = (await self._run(run.thread_id)).wake_seq
         return await self.ports.runs.settle(lease, seen_wake_seq=seen, status="cancelled")
+
+    async def _ask_after_the_end(
+        self, thread_id: str, execution: Execution, calls: Mapping[str, Call], executions: Sequence[Execution]
+    ) -> None:
+        why = "the thread was cancelled while nobody knew its outcome"
+        call, secret = calls.get(execution.call_key), self.ports.registry.secret_of
+        hidden = secret(call) if call else tuple(execution.args)
+        effect = next((one for one in executions if one.call_key == execution.undoes), None)
+        if effect is not None:
+            approvals = await self.ports.approvals.of_thread(thread_id)
+            otherwise = wish(approvals)
+            verdict = inherited(list(approvals), effect, otherwise) if otherwise else Verdict("ask")
+            call = call_of_undo(effect, None, verdict)
+        if call is not None:
+            asked = question_of(unknown(call, execution.attempts, why), thread_id, secret=hidden)
+            await self.ports.ledger.give_up(execution, why=why, question=asked)
 
     async def _adopt(self, thread_id: str) -> Run:
         """A thread that only its checkpoint knows of: with every other table lost, it asks the same question again."""

@@ -22,6 +22,10 @@ def _hides(char: str) -> bool:
     return unicodedata.category(char) in HIDDEN or char in LOOKS_BLANK or (unicodedata.category(char) == "Zs" and char != " ")
 
 
+ASKED = {
+    "unknown_outcome": "WHAT HAPPENED? Nobody knows whether this call took effect.",
+    "compensation": "MAY THIS BE UNDONE, by running this?",
+}
 WORDS = "  | "  # before each line that a model wrote, so that none can pass for one of ours
 
 
@@ -30,8 +34,7 @@ def question(one: Mapping[str, Any], *, width: int | None = None) -> str:
 
     With `width`, lines are folded here: what a terminal folds would begin where our own lines begin.
     """
-    unknown = one["kind"] == "unknown_outcome"
-    asked = "WHAT HAPPENED? Nobody knows whether this call took effect." if unknown else "MAY THIS RUN?"
+    asked = ASKED.get(one["kind"], "MAY THIS RUN?")
     facts = [
         ("approval", one["approval_id"]),
         ("thread", escape(one["thread_id"])),
@@ -46,12 +49,27 @@ def question(one: Mapping[str, Any], *, width: int | None = None) -> str:
     ]
     if one["note"]:
         facts.append(("note", escape(one["note"])))
+    if outlook := one.get("then_compensate"):
+        facts += [("could undo", _effect(row)) for row in outlook["undoes"]]
+        facts += [("not undoable", f"{_effect(row)}: {escape(row['why'])}") for row in outlook["cannot_undo"]]
     wide = max(len(name) for name, _ in facts)
     lines = [asked, *(marked(value, f"  {name:<{wide}}  ", " " * (wide + 4), width) for name, value in facts)]
     if one["said"].strip():
         said = escape(one["said"], lines=True)
         lines += ["", "The model wrote (its words, not facts):", marked(said, WORDS, WORDS, width)]
     return "\n".join(lines)
+
+
+def _effect(row: Mapping[str, Any]) -> str:
+    by = f", by {escape(row['undo'])}" if row["undo"] else ""
+    return f"{escape(row['tool'])} (call {row['call_key'][:12]}){by}"
+
+
+def compensation(told: Mapping[str, Any]) -> list[str]:
+    lines = [f"{escape(str(told['wished_by']))} wished that everything be undone, latest first:"]
+    lines += [f"  undone       {_effect(row)}" for row in told["undone"]]
+    lines += [f"  NOT UNDONE   {_effect(row)}: {escape(row['why'])}" for row in told["not_undone"]]
+    return lines if len(lines) > 1 else [f"{lines[0]} there was nothing to undo"]
 
 
 def marked(text: str, first: str, others: str, width: int | None) -> str:
@@ -99,7 +117,9 @@ def _arguments(args: Mapping[str, Any]) -> Iterable[tuple[str, str]]:
 
 def thread(one: Mapping[str, Any], *, width: int | None = None) -> str:
     lines = [f"thread {escape(one['thread_id'])}: {one['status']}", f"  task: {escape(one['input'] or 'unknown')}"]
-    lines += [f"  {execution['tool']}: {execution['status']}{_attempts(execution)}" for execution in one["executions"]]
+    lines += [f"  {_of(execution)}{execution['tool']}: {execution['status']}{_attempts(execution)}" for execution in one["executions"]]
+    if one["compensation"]:
+        lines += ["", *compensation(one["compensation"])]
     if one["final_answer"] is not None:
         lines += ["", escape(one["final_answer"], lines=True)]
     if one["error"]:
@@ -107,6 +127,10 @@ def thread(one: Mapping[str, Any], *, width: int | None = None) -> str:
     for pending in one["pending"]:
         lines += ["", question(pending, width=width)]
     return "\n".join(lines)
+
+
+def _of(execution: Mapping[str, Any]) -> str:
+    return "undo by " if execution["undoes"] else ""
 
 
 def _attempts(execution: Mapping[str, Any]) -> str:
@@ -120,6 +144,8 @@ def hints(one: Mapping[str, Any]) -> str:
         name = pending["approval_id"]
         if pending["kind"] == "unknown_outcome":
             lines.append(f"  interlock resolve {name} --done TEXT | --retry | --abandon")
+        elif pending["kind"] == "compensation":
+            lines += [f"  interlock approve {name}", f"  interlock reject {name} [--then stop]"]
         else:
             lines += [
                 f"  interlock approve {name}",

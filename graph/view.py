@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
 
+from graph import compensation
 from memory.approvals import Approval, masked
 from memory.audit import Event
 from memory.ledger import Execution
@@ -24,9 +25,15 @@ def thread(run: Run, approvals: Sequence[Approval], executions: Sequence[Executi
         "error": dict(run.error) if run.error else None,
         "requester": run.requester.name,
         "input": run.input,
-        "pending": [question(approval) for approval in approvals if approval.status == "pending"],
+        "pending": [{**question(one), **_then(one, executions)} for one in approvals if one.status == "pending"],
         "executions": [execution(one) for one in executions],
+        "compensation": compensation.report(executions, approvals),
     }
+
+
+def _then(approval: Approval, executions: Sequence[Execution]) -> dict[str, Any]:
+    """What `reject --then compensate` would undo."""
+    return {"then_compensate": compensation.outlook(executions)} if approval.kind in {"pre_execution", "final_answer"} else {}
 
 
 def question(approval: Approval) -> dict[str, Any]:
@@ -58,6 +65,8 @@ def execution(one: Execution) -> dict[str, Any]:
         "status": one.status,
         "attempts": one.attempts,
         "approval_id": one.approval_id,
+        "undo": one.undo,
+        "undoes": one.undoes,
         "result": one.result,
         "error": one.error,
         "started_at": when(one.started_at),

@@ -13,6 +13,7 @@ from graph.crash import reach
 from graph.holding import driving, stop_if_cancelled
 from graph.judging import Judgement, judge_anew
 from graph.nodes.approve import open_all, taken_over
+from graph.outcomes import as_result, record_when_it_comes
 from graph.ports import Node, Ports
 from graph.questions import question_of, unknown
 from graph.state import Call, State
@@ -22,7 +23,7 @@ from memory.errors import InterlockError
 from memory.leases import Lease
 from memory.ledger import Begun, Execution, Intent, Result
 from memory.text import message_of, shorten
-from tools.calling import Failed, Outcome, Returned, Unknown, call, check
+from tools.calling import Unknown, call, check
 from tools.spec import InvalidArguments, Tool
 
 CHECK_FAILED = "its check cannot tell"
@@ -109,6 +110,7 @@ class _Performance:
             approval_id=permit if critical else None,
             idempotency_key=self.call["call_key"],
             secret=self.ports.registry.secret_of(self.call),
+            undo=way.name if (way := self.ports.registry.undo_of(self.tool.name)) else None,
         )
 
     async def _is_pre_approved(self, intent: Intent) -> bool:
@@ -149,13 +151,13 @@ class _Performance:
         reach("after_effect")
         if isinstance(outcome, Unknown):
             return await self._lost(execution, outcome)
-        result = _as_result(outcome)
+        result = as_result(outcome)
         await self.ports.ledger.finish(execution, result)
         reach("after_outcome")
         return self._message(_told_result(tool.name, result))
 
     async def _effect(self, execution: Execution, connection: Any) -> Result:
-        result = _as_result(
+        result = as_result(
             await call(self._existing(), execution.args, idempotency_key=execution.idempotency_key, connection=connection)
         )
         reach("after_effect")
@@ -202,7 +204,7 @@ class _Performance:
                 return self._message(_told_result(tool.name, result))
         told = await self._ask_people(execution, outcome.reason)
         if outcome.late is not None:
-            _record_when_it_comes(self.ports, execution, outcome.late)
+            record_when_it_comes(self.ports, execution, outcome.late)
         return told
 
     async def _ask_people(self, execution: Execution, why: str) -> dict[str, Any]:
@@ -256,16 +258,6 @@ class _Performance:
         return {"messages": [told]}
 
 
-def _as_result(outcome: Outcome) -> Result:
-    match outcome:
-        case Returned(text):
-            return Result("succeeded", text)
-        case Failed(message):
-            return Result("failed", message)
-        case Unknown(reason):
-            return Result("unknown", reason)
-
-
 def _told_result(tool: str, result: Result) -> ToolMessage:
     text = shorten(result.text)
     ok = result.status == "succeeded"
@@ -284,17 +276,3 @@ def _told(execution: Execution | None) -> ToolMessage:
 
 def _error(one: Call, text: str) -> ToolMessage:
     return ToolMessage(text, tool_call_id=one["id"], name=one["name"], status="error")
-
-
-def _record_when_it_comes(ports: Ports, execution: Execution, late: "asyncio.Future[Outcome]") -> None:
-    async def record() -> None:
-        outcome = await asyncio.shield(late)
-        with suppress(InterlockError):
-            await ports.ledger.late(execution, _as_result(outcome).text)
-
-    task = asyncio.get_running_loop().create_task(record())
-    _late_news.add(task)
-    task.add_done_callback(_late_news.discard)
-
-
-_late_news: set["asyncio.Task[None]"] = set()
