@@ -12,12 +12,14 @@ from typing import TYPE_CHECKING, Any
 from graph import view
 from graph.deciding import Electorate
 from graph.identity import acting
+from graph.notify import Courier, Letter, letter
 from graph.policy import Policy, load_policy
 from graph.settings import Settings, read_environment
 from memory.approvals import Approval
 from memory.errors import NotFoundError, RefusedError, UsageError
 from memory.leases import is_dead
 from memory.operators import token_hash
+from memory.outbox import Message
 from memory.people import Identity
 from memory.postgres.analytics import PostgresAnalytics
 from memory.postgres.approvals import PostgresApprovals
@@ -28,10 +30,12 @@ from memory.postgres.grants import grants
 from memory.postgres.ledger import PostgresLedger
 from memory.postgres.migrate import migrate, pending, prepare
 from memory.postgres.operators import PostgresOperators
+from memory.postgres.outbox import PostgresOutbox
 from memory.postgres.runs import PostgresRuns
 from memory.runs import Run
 
 if TYPE_CHECKING:
+    from graph.by_apprise import AppriseSender
     from graph.ports import Ports
     from graph.run import Driver
     from memory.postgres.saver import GuardedSaver
@@ -51,9 +55,12 @@ class App:
     _policy: Policy | None = field(default=None, init=False)
 
     def __post_init__(self) -> None:
-        self.runs = PostgresRuns(self.database)
-        self.approvals = PostgresApprovals(self.database)
-        self.ledger = PostgresLedger(self.database)
+        self.outbox = PostgresOutbox(self.database, self._targets)
+        self.courier = Courier(self.outbox, self._targets, self._sender, self._in_words)
+        self.outbox.written = self.courier.wake
+        self.runs = PostgresRuns(self.database, self.outbox)
+        self.approvals = PostgresApprovals(self.database, self.outbox)
+        self.ledger = PostgresLedger(self.database, self.outbox)
         self.audit = PostgresAudit(self.database)
         self.operators = PostgresOperators(self.database)
 
@@ -71,6 +78,20 @@ class App:
         if self._policy is None:
             self._policy = load_policy(self.settings.policy)
         return self._policy
+
+    def _targets(self, event: str | None = None) -> int:
+        notify = self.policy.notify
+        return notify.targets(event) if event else len(notify.urls)
+
+    def _sender(self) -> "AppriseSender":
+        from graph.by_apprise import AppriseSender
+
+        return AppriseSender(self.policy.notify.urls)
+
+    async def _in_words(self, message: Message) -> Letter:
+        run = await self.runs.get(message.thread_id)
+        question = await self.approvals.get(message.approval_id) if message.approval_id else None
+        return letter(message, run, question)
 
     @property
     def electorate(self) -> Electorate:
@@ -112,6 +133,8 @@ class App:
         from graph.run import Driver
 
         ports = self.ports()
+        if self.policy.notify.urls:
+            self.courier.warm_up()
         graph = build(ports).compile(checkpointer=self.saver())
         return Driver(ports, graph, lease_seconds=self.settings.lease_seconds, step_limit=self.settings.step_limit)
 
@@ -140,6 +163,13 @@ class App:
         """Threads that could go on, and that nobody drives."""
         found = await self.runs.left()
         return [run for run in found if not run.lease_live or (run.lease_owner is not None and is_dead(run.lease_owner))]
+
+    async def remind(self) -> int:
+        """Reminds people of what waits, and sends what is due: in the background, as long as this application is open."""
+        reminded = await self.approvals.remind()
+        if self.policy.notify.urls:
+            self.courier.wake()
+        return reminded
 
     async def find_approval(self, name: str) -> Approval:
         """By id, a prefix of at least 6 characters, or the thread with one open approval."""
@@ -187,14 +217,18 @@ def ambiguous(name: str, found: Sequence[Approval]) -> UsageError:
 
 @asynccontextmanager
 async def open_app(
-    settings: Settings, *, on_token: Callable[[str], None] | None = None, tell: Tell = lambda _what, _details: None
+    settings: Settings, *, on_token: Callable[[str], None] | None = None, tell: Tell = lambda _what, _details: None, connections: int = 4
 ) -> AsyncIterator[App]:
-    """Starts the embedded server where no database is named, and brings an empty database up to the code."""
-    embedded = settings.database_url is None
-    async with Database(await _address(settings)) as database:
-        await prepare(database, embedded=embedded)
-        yield App(settings, database, embedded, on_token, tell)
+    """Starts the embedded server where no database is named, and brings an empty database up to the code.
 
+    What is to be told to people meanwhile is sent in the background.
+    """
+    embedded = settings.database_url is None
+    async with Database(await _address(settings), max_size=connections) as database:
+        await prepare(database, embedded=embedded)
+        application = App(settings, database, embedded, on_token, tell)
+        async with application.courier:
+            yield application
 
 
 def embedded_server(settings: Settings) -> EmbeddedServer:

@@ -69,6 +69,7 @@ class Driver:
                 for call_key in await self._unsettled(run):
                     await self.ports.ledger.past(lease, call_key)
             else:
+                await self.ports.approvals.remind(thread_id)
                 await expire(self.ports.approvals, self.ports.electorate, thread_id)
                 await self._drive(lease)
         return await self._run(thread_id)

@@ -9,6 +9,7 @@ from memory.approvals import Approval, masked
 from memory.audit import Event
 from memory.ledger import Execution
 from memory.operators import Operator
+from memory.outbox import Message
 from memory.runs import Run
 
 
@@ -95,6 +96,21 @@ def operator(one: Operator) -> dict[str, Any]:
         "added_at": when(one.added_at),
         "expires_at": when(one.expires_at),
         "revoked_at": when(one.revoked_at),
+    }
+
+
+def message(one: Message) -> dict[str, Any]:
+    """`target` is its place in the policy file's list, from 1; the URL is shown nowhere."""
+    return {
+        "id": one.id,
+        "event": one.event,
+        "thread_id": one.thread_id,
+        "approval_id": one.approval_id,
+        "target": one.target + 1,
+        "attempts": one.attempts,
+        "created_at": when(one.created_at),
+        "next_at": when(one.next_at),
+        "error": one.error,
     }
 
 

@@ -30,7 +30,12 @@ def policy_check(
         from graph.app import load_registry
 
         settings = load_settings()
-        document = policy_trial.check(policy_trial.load(settings, load_registry(settings), file))
+        policy = policy_trial.load(settings, load_registry(settings), file)
+        if policy.notify.urls:
+            from graph.by_apprise import refuse_unusable
+
+            refuse_unusable(policy.notify.urls)
+        document = policy_trial.check(policy)
         text = f"{len(document['rules'])} rules, digest {document['digest']}"
         where = file or settings.policy
         return Shown(document, text if where else "There is no policy file: every critical call is asked at tier 1 of anyone.")

@@ -12,6 +12,7 @@ from memory.people import Identity
 from memory.postgres.approvals import insert as open_approval
 from memory.postgres.audit import append
 from memory.postgres.database import Connection, Database
+from memory.postgres.outbox import PostgresOutbox
 from memory.postgres.runs import locked
 
 FIELDS = """call_key, thread_id, tool_call_id, tool, args, args_sha256, approval_id, idempotency_key, status, attempts, result,
@@ -26,8 +27,8 @@ class _Undone(Exception):  # noqa: N818 - carries a result out of a transaction 
 
 
 class PostgresLedger:
-    def __init__(self, database: Database) -> None:
-        self._database = database
+    def __init__(self, database: Database, outbox: PostgresOutbox | None = None) -> None:
+        self._database, self._outbox = database, outbox
 
     async def begin(self, lease: Lease, intent: Intent) -> Begun:
         async with self._database.transaction() as db:
@@ -103,7 +104,7 @@ class PostgresLedger:
             done = await db.execute(GIVE_UP, values)
             if not done.rowcount and not (await db.execute(STILL_UNKNOWN, values)).rowcount:
                 return  # another process settled it meanwhile
-            await open_approval(db, question)
+            await open_approval(db, question, self._outbox)
             if done.rowcount:
                 await append(db, execution.thread_id, "execution_unknown", AGENT, {
                     "attempt": execution.attempts, "call_key": execution.call_key, "tool": execution.tool, "why": why,

@@ -14,6 +14,7 @@ from typing import Any, get_args
 from graph.state import Call, CallState, State
 from memory.approvals import ApprovalStatus, Kind, VoteType
 from memory.ledger import ExecutionStatus, Result
+from memory.outbox import Event
 from memory.people import Source
 from memory.runs import Status
 
@@ -43,6 +44,7 @@ def test_statuses_and_kinds_of_the_database_are_those_of_the_ports() -> None:
         ("approval", "status"): "approval_statuses",
         ("decision", "type"): "vote_types",
         ("execution", "status"): "execution_statuses",
+        ("notification", "event"): "notification_events",
     }
     assert allowed == {place: GOLDEN[group] for place, group in groups.items()}
 
@@ -58,6 +60,7 @@ def names_in_the_code() -> dict[str, list[str]]:
         "identity_sources": sorted(get_args(Source)),
         "migrations": [file.stem for file in MIGRATIONS],
         "nodes": sorted(nodes()),
+        "notification_events": sorted(get_args(Event)),
         "run_statuses": sorted(get_args(Status)),
         "state_keys": sorted(State.__annotations__),
         "tables": sorted(tables()),
