@@ -4,6 +4,7 @@ A URL of it holds secrets: it is shown to nobody, and what apprise says about it
 """
 
 import logging
+import warnings
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -33,15 +34,12 @@ class AppriseSender:
         if target >= len(self._urls):
             return "the policy file does not list this target any more"
         try:
-            import apprise
+            made = self._made.get(target) or _made_of(self._urls[target])
         except ImportError:
             return MISSING
-        logging.getLogger("apprise").propagate = False  # its messages name parts of URLs
-        if target not in self._made:
-            made = apprise.Apprise()
-            if not made.add(self._urls[target]):
-                return "apprise cannot read this URL"
-            self._made[target] = made
+        if made is None:
+            return "apprise cannot read this URL"
+        self._made[target] = made
         return None
 
     def send(self, target: int, letter: Letter) -> str | None:
@@ -56,6 +54,16 @@ class AppriseSender:
         except Exception as error:  # noqa: BLE001 - one of a hundred plugins; its text may hold the URL
             return f"apprise raised {type(error).__name__}"
         return None if taken else "the service did not take it"
+
+
+def _made_of(url: str) -> "Apprise | None":
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # of its hundred plugins
+        import apprise
+
+        logging.getLogger("apprise").propagate = False  # its messages name parts of URLs
+        made = apprise.Apprise()
+        return made if made.add(url) else None
 
 
 def refuse_unusable(urls: Sequence[str]) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from bench.openai_server import call, say
+from bench.openai_server import by_turn, call, say
 from bench.webhook import SECRET, Webhook
 
 PAY = {"to": "bob", "amount": 5}
@@ -39,11 +39,12 @@ def hook() -> Iterator[Webhook]:
 def told(forked: Any, hook: Webhook, tmp_path: Path) -> Any:
     """A payment that waits, under the given terms and with the webhook in the policy file."""
 
-    def start(terms: str = "", **more: Any) -> Any:
+    def start(terms: str = "", thread: str = "t") -> Any:
         file = tmp_path / "policy.toml"
         file.write_text(POLICY.format(terms=terms, url=hook.url))
         forked.cli.environment["INTERLOCK_POLICY"] = str(file)
-        return forked.start(call("transfer", PAY), say("Done."), **more)
+        forked.model.always(by_turn(call("transfer", PAY), say("Done.")))
+        return forked("start", "pay", "--thread", thread, expect=3)
 
     return start
 
@@ -127,7 +128,6 @@ def test_every_kind_of_need_is_told(forked: Any, told: Any, hook: Webhook) -> No
 def test_a_worker_goes_on_reminds_and_tells_until_it_is_ended(forked: Any, told: Any, hook: Webhook) -> None:
     told('reminder = "1h"', thread="reminded")
     come(forked, "remind_at")
-    forked.model.play(call("transfer", PAY), say("Done."))
     forked("start", "pay", "--thread", "t", expect=3)
     forked("approve", "t", "--as", "alice", "--detach", expect=0)
     worker = forked.cli.spawn("worker", "--json")
