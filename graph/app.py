@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from graph import view
+from graph.compensation import in_words, report
 from graph.deciding import Electorate
 from graph.identity import acting
 from graph.notify import Courier, Letter, letter
@@ -90,8 +91,10 @@ class App:
 
     async def _in_words(self, message: Message) -> Letter:
         run = await self.runs.get(message.thread_id)
-        question = await self.approvals.get(message.approval_id) if message.approval_id else None
-        return letter(message, run, question)
+        if message.approval_id:
+            return letter(message, run, await self.approvals.get(message.approval_id))
+        done = report(await self.ledger.of_thread(message.thread_id), await self.approvals.of_thread(message.thread_id))
+        return letter(message, run, None, in_words(done) if done else "")
 
     @property
     def electorate(self) -> Electorate:

@@ -32,11 +32,11 @@ class Letter:
     weight: Literal["info", "warning", "failure"] = "info"
 
 
-def letter(message: Message, run: Run | None, question: Approval | None) -> Letter:
+def letter(message: Message, run: Run | None, question: Approval | None, undone: str = "") -> Letter:
     """Facts, the digest, and what to type; no word of the model, whose text could pass for ours, and no secret. Pure."""
     last = f"(message {message.id})"  # the same at every attempt, for a service that gets one twice
     if question is None:
-        return _of_the_end(message, run, last)
+        return _of_the_end(message, run, undone, last)
     shown = {**view.question(question), "said": ""}
     gone = "" if question.status == "pending" else f"Meanwhile it is {question.status}."
     hints = screen.hints({"pending": [shown]}) if question.status == "pending" else f"  interlock show {screen.escape(question.thread_id)}"
@@ -45,13 +45,15 @@ def letter(message: Message, run: Run | None, question: Approval | None) -> Lett
     return Letter(title, body, "failure" if message.event == "unknown_outcome" else "warning")
 
 
-def _of_the_end(message: Message, run: Run | None, last: str) -> Letter:
+def _of_the_end(message: Message, run: Run | None, undone: str, last: str) -> Letter:
     thread = screen.escape(message.thread_id)
     lines = [f"thread     {thread}", f"status     {message.about}"]
     if run is not None:
         lines.append(f"asked for by {screen.escape(run.requester.name)} ({run.requester.source})")
     if run is not None and run.error and run.status == message.about:
         lines.append(f"error      {shorten(screen.escape(str(run.error.get('message', ''))), LONGEST)}")
+    if undone:
+        lines.append(f"undoing    {shorten(screen.escape(undone), LONGEST)}")
     body = "\n".join([*lines, "", f"  interlock show {thread}", f"  interlock audit {thread} --verify", "", last])
     failed = message.about in {"failed", "stopped"}
     return Letter(f"interlock: thread {thread} {message.about}", body, "failure" if failed else "info")
