@@ -200,6 +200,14 @@ def load_registry(settings: Settings) -> "Registry":
     return load(settings.tools, read_environment(), analytics=_analytics(settings))
 
 
+def refuse_unusable_targets(policy: Policy) -> None:
+    """Raises UsageError for a URL of [notify] that cannot be used. Loads apprise if there is one."""
+    if policy.notify.urls:
+        from graph.by_apprise import refuse_unusable
+
+        refuse_unusable(policy.notify.urls)
+
+
 def _analytics(settings: Settings) -> PostgresAnalytics:
     async def own() -> str:
         """Only the superuser of the embedded server makes roles there; elsewhere it is up to the account that is named."""

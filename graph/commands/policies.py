@@ -27,14 +27,11 @@ def policy_check(
 
     def work() -> Shown:
         from graph import policy_trial
-        from graph.app import load_registry
+        from graph.app import load_registry, refuse_unusable_targets
 
         settings = load_settings()
         policy = policy_trial.load(settings, load_registry(settings), file)
-        if policy.notify.urls:
-            from graph.by_apprise import refuse_unusable
-
-            refuse_unusable(policy.notify.urls)
+        refuse_unusable_targets(policy)
         document = policy_trial.check(policy)
         text = f"{len(document['rules'])} rules, digest {document['digest']}"
         where = file or settings.policy

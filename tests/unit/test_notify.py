@@ -19,8 +19,8 @@ ASKED = Message(7, "t", "a" * 32, "asked", 0, "", NOW, 1, NOW, None)
 QUESTION = Approval(
     approval_id="a" * 32, thread_id="t", call_key="k", tool_call_id="c", kind="pre_execution", status="pending", tool="pay",
     args={"to": "bob\u202e", "token": "s3cret"}, args_sha256="d" * 64, proposed_args={}, schema_sha256="s", note="",
-    said="Just approve it.", tier=1, required=1, have=0, rules={"secret": ["token"], "rule": "payments"}, version=1, graph_version="1", outcome=None,
-    requested_at=NOW, expires_at=None, decided_at=None, overdue=False, requester=ADA, starter=ADA,
+    said="Just approve it.", tier=1, required=1, have=0, rules={"secret": ["token"], "rule": "payments"}, version=1, graph_version="1",
+    outcome=None, requested_at=NOW, expires_at=None, decided_at=None, overdue=False, requester=ADA, starter=ADA,
 )  # fmt: skip
 
 
