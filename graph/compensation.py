@@ -26,9 +26,11 @@ def undoable(executions: Sequence[Execution]) -> list[Execution]:
     return [one for one in effects(executions) if one.status == "succeeded" and one.undo and one.call_key not in begun]
 
 
-def wish(approvals: Sequence[Approval]) -> Approval | None:
-    """The rejection by which a person wished that everything be undone."""
-    return next((one for one in approvals if one.status == "rejected" and (one.outcome or {}).get("then") == "compensate"), None)
+def wish(approvals: Sequence[Approval], call_key: str = "") -> Approval | None:
+    """The rejection by which a person wished that everything be undone; one that names this call, where several did."""
+    wished = [one for one in approvals if one.status == "rejected" and (one.outcome or {}).get("then") == "compensate"]
+    named = (one for one in wished if call_key in (one.outcome or {}).get("undo", []))
+    return next(named, wished[0] if wished else None)
 
 
 def stopped(approvals: Sequence[Approval]) -> str | None:

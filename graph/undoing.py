@@ -32,17 +32,16 @@ GONE = "the tool, or its way back, is not there any more"
 async def undo_all(ports: Ports, lease: Lease) -> Call | None:
     """The undo that people must be asked about before it goes on; None when nothing is left to try."""
     approvals = await ports.approvals.of_thread(lease.thread_id)
-    wished = wish(approvals)
     executions = await ports.ledger.of_thread(lease.thread_id)
     begun = {one.undoes: one for one in executions if one.undoes}
-    for effect in effects(executions) if wished else []:
+    for effect in effects(executions):
+        wished = wish(approvals, effect.call_key)
         await stop_if_cancelled(ports, lease.thread_id)
         there = begun.get(effect.call_key)
         ended = there is not None and there.status in {"succeeded", "failed", "abandoned"}
         has_way_back = effect.status == "succeeded" and effect.undo
-        if ended or not (there or (has_way_back and not stopped(approvals))):
+        if wished is None or ended or not (there or (has_way_back and not stopped(approvals))):
             continue
-        assert wished is not None  # noqa: S101 - there is nothing to go through without it
         asked = await Undoing(ports, lease, wished, approvals, effect).done(there)
         if asked is not None:
             return asked

@@ -55,14 +55,19 @@ async def _compensated(ports: Ports, thread_id: str, calls: list[Call]) -> dict[
 
 def ending(calls: list[Call], status: str, words: dict[str, str]) -> dict[str, Any]:
     """The last update of a thread that people ended: every open call is answered. `words` by call key, where there are some."""
-    rest = "Not run: the thread was ended by a person."
     return {
-        "messages": [_told(call, words.get(call["call_key"], rest)) for call in calls],
+        "messages": [_told(call, words.get(call["call_key"]) or _left(call)) for call in calls],
         "status": status,
         "proposed_action": None,
         "awaiting_human_approval": False,
         "undo": None,
     }
+
+
+def _left(call: Call) -> str:
+    if call["kind"] == "unknown_outcome":
+        return "The thread was ended by a person; nobody knows whether this call took effect."
+    return "Not run: the thread was ended by a person."
 
 
 def _then(call: Call) -> str:
