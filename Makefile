@@ -57,7 +57,7 @@ studio: $(READY) ## LangGraph's development server on 127.0.0.1, for Studio; no 
 
 lock: ## pin the requirements anew (needs uv)
 	uv pip compile --quiet --universal --generate-hashes --custom-compile-command 'make lock' \
-		--extra embedded --extra mcp --extra otel --extra plot --group dev --output-file requirements.txt pyproject.toml
+		--extra embedded --extra mcp --extra notify --extra otel --extra plot --group dev --output-file requirements.txt pyproject.toml
 
 # An environment that is there and new enough is kept and brought up to the requirements; the stamp is written last.
 $(READY): requirements.txt pyproject.toml

@@ -9,7 +9,7 @@ import sys
 
 import typer
 
-from graph.commands import checks, databases, decisions, drawings, operators, policies, record, reviews, statistics, threads
+from graph.commands import checks, databases, decisions, drawings, operators, policies, record, reviews, statistics, threads, working
 from graph.console import Commands, InterruptedByPersonError
 
 app = Commands(
@@ -17,7 +17,7 @@ app = Commands(
     help="An agent that stops before critical operations and waits for a person.\n\n"
     'Example: interlock start "deploy shop 1.4.2", then interlock inbox, then interlock approve APPROVAL.',
 )  # fmt: skip
-for room in (threads, decisions, record, statistics, checks, drawings):
+for room in (threads, decisions, working, record, statistics, checks, drawings):
     app.add_typer(room.commands)
 app.add_typer(operators.commands, name="operator")
 app.add_typer(policies.commands, name="policy")

@@ -11,8 +11,10 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, cast
 
 from graph import view
+from graph.compensation import in_words, report
 from graph.deciding import Electorate
 from graph.identity import acting
+from graph.notify import Courier, Letter, letter
 from graph.policy import Policy, load_policy
 from graph.settings import Settings, read_environment
 from graph.watching import Unwatched, Watch, WatchedApprovals
@@ -20,6 +22,7 @@ from memory.approvals import Approval
 from memory.errors import NotFoundError, RefusedError, UsageError
 from memory.leases import is_dead
 from memory.operators import token_hash
+from memory.outbox import Message
 from memory.people import Identity
 from memory.postgres.analytics import PostgresAnalytics
 from memory.postgres.approvals import PostgresApprovals
@@ -31,6 +34,7 @@ from memory.postgres.ledger import PostgresLedger
 from memory.postgres.migrate import migrate, pending, prepare
 from memory.postgres.offers import offers
 from memory.postgres.operators import PostgresOperators
+from memory.postgres.outbox import PostgresOutbox
 from memory.postgres.reviews import PostgresReviews
 from memory.postgres.runs import PostgresRuns
 from memory.postgres.stats import PostgresStats
@@ -40,6 +44,7 @@ from memory.runs import Run
 from memory.tool_pins import Pin, ToolPins
 
 if TYPE_CHECKING:
+    from graph.by_apprise import AppriseSender
     from graph.ports import Ports
     from graph.run import Driver
     from memory.postgres.saver import GuardedSaver
@@ -60,11 +65,14 @@ class App:
     _policy: Policy | None = field(default=None, init=False)
 
     def __post_init__(self) -> None:
-        self.runs = PostgresRuns(self.database)
-        stored = PostgresApprovals(self.database)
+        self.outbox = PostgresOutbox(self.database, self._targets)
+        self.courier = Courier(self.outbox, self._targets, self._sender, self._in_words)
+        self.outbox.written = self.courier.wake
+        self.runs = PostgresRuns(self.database, self.outbox)
+        stored = PostgresApprovals(self.database, self.outbox)
         alone = isinstance(self.watch, Unwatched)
         self.approvals = stored if alone else cast("PostgresApprovals", WatchedApprovals(stored, self.watch))
-        self.ledger = PostgresLedger(self.database)
+        self.ledger = PostgresLedger(self.database, self.outbox)
         self.audit = PostgresAudit(self.database)
         self.operators = PostgresOperators(self.database)
         self.reviews = PostgresReviews(self.database)
@@ -101,6 +109,22 @@ class App:
             self._policy = load_policy(self.settings.policy)
         return self._policy
 
+    def _targets(self, event: str | None = None) -> int:
+        notify = self.policy.notify
+        return notify.targets(event) if event else len(notify.urls)
+
+    def _sender(self) -> "AppriseSender":
+        from graph.by_apprise import AppriseSender
+
+        return AppriseSender(self.policy.notify.urls)
+
+    async def _in_words(self, message: Message) -> Letter:
+        run = await self.runs.get(message.thread_id)
+        if message.approval_id:
+            return letter(message, run, await self.approvals.get(message.approval_id))
+        done = report(await self.ledger.of_thread(message.thread_id), await self.approvals.of_thread(message.thread_id))
+        return letter(message, run, None, in_words(done) if done else "")
+
     @property
     def electorate(self) -> Electorate:
         return Electorate(self.policy, self.operators)
@@ -127,7 +151,7 @@ class App:
         model = choose_model(self.settings, [tool.langchain for tool in registry])
         return Ports(
             runs=self.runs, approvals=self.approvals, ledger=self.ledger, registry=registry, electorate=self.electorate,
-            policy=self.policy, on_token=self.on_token, tell=self.tell, watch=self.watch,
+            policy=self.policy, rejection_limit=self.settings.rejection_limit, on_token=self.on_token, tell=self.tell, watch=self.watch,
             model=replace(model, on_retry=lambda: self.watch.count("interlock.model.retries", model=model.name)),
         )  # fmt: skip
 
@@ -142,6 +166,8 @@ class App:
         from graph.run import Driver
 
         ports = self.ports()
+        if self.policy.notify.urls:
+            self.courier.warm_up()
         graph = build(ports).compile(checkpointer=self.saver())
         return Driver(ports, graph, lease_seconds=self.settings.lease_seconds, step_limit=self.settings.step_limit)
 
@@ -170,6 +196,13 @@ class App:
         """Threads that could go on, and that nobody drives."""
         found = await self.runs.left()
         return [run for run in found if not run.lease_live or (run.lease_owner is not None and is_dead(run.lease_owner))]
+
+    async def remind(self) -> int:
+        """Reminds people of what waits, and sends what is due: in the background, as long as this application is open."""
+        reminded = await self.approvals.remind()
+        if self.policy.notify.urls:
+            self.courier.wake()
+        return reminded
 
     async def find_approval(self, name: str) -> Approval:
         """By id, a prefix of at least 6 characters, or the thread with one open approval."""
@@ -218,6 +251,14 @@ def load_registry(
     return load(settings.tools, read_environment(), analytics=analytics_of(settings), mcp=mcp)
 
 
+def refuse_unusable_targets(policy: Policy) -> None:
+    """Raises UsageError for a URL of [notify] that cannot be used. Loads apprise if there is one."""
+    if policy.notify.urls:
+        from graph.by_apprise import refuse_unusable
+
+        refuse_unusable(policy.notify.urls)
+
+
 def analytics_of(settings: Settings) -> PostgresAnalytics:
     async def own() -> str:
         """Only the superuser of the embedded server makes roles there; elsewhere it is up to the account that is named."""
@@ -238,15 +279,19 @@ def ambiguous(name: str, found: Sequence[Approval], *, what: str = "approvals") 
 
 @asynccontextmanager
 async def open_app(
-    settings: Settings, *, on_token: Callable[[str], None] | None = None, tell: Tell = lambda _what, _details: None
+    settings: Settings, *, on_token: Callable[[str], None] | None = None, tell: Tell = lambda _what, _details: None, connections: int = 4
 ) -> AsyncIterator[App]:
-    """Starts the embedded server where no database is named, and brings an empty database up to the code."""
+    """Starts the embedded server where no database is named, and brings an empty database up to the code.
+
+    What is to be told to people meanwhile is sent in the background.
+    """
     embedded = settings.database_url is None
-    async with Database(await _address(settings)) as database:
+    async with Database(await _address(settings), max_size=connections) as database:
         await prepare(database, embedded=embedded)
         async with _watching() as watch:
             application = App(settings, database, embedded, on_token, tell, watch)
-            yield application
+            async with application.courier:
+                yield application
             if not isinstance(watch, Unwatched):
                 watch.level("interlock.approvals.waiting", len(await application.approvals.pending()))
 
@@ -265,7 +310,6 @@ async def _watching() -> AsyncIterator[Watch]:
     finally:
         if isinstance(watch, Telemetry):
             await asyncio.to_thread(watch.close)
-
 
 
 def embedded_server(settings: Settings) -> EmbeddedServer:

@@ -13,7 +13,7 @@ from memory.errors import AlreadyDecidedError, InterlockError, RefusedError, Sta
 from memory.people import ANYBODY, VERIFIED, Identity
 
 SETTLEMENTS = {"done", "retry", "abandon"}
-THEN = ("continue", "stop")
+THEN = ("continue", "compensate", "stop")
 DEADLINE = Identity("deadline", "process")
 Validate = Callable[[Approval, dict[str, Any]], Revision]
 
@@ -83,6 +83,9 @@ def _refuse_if_not_permitted(question: Approval, votes: Sequence[Vote], ballot: 
 
 def _refuse_wrong_kind(question: Approval, ballot: Ballot) -> None:
     settles = ballot.type in SETTLEMENTS
+    undoes = ballot.type == "modify" or ballot.detail.get("then") == "compensate"
+    if question.kind == "compensation" and undoes:
+        raise RefusedError("An undo is approved as it is shown, or rejected: then it is left out.", code="wrong_kind")
     if settles == (question.kind == "unknown_outcome") or ballot.type == "escalate":
         return
     if settles:
@@ -135,7 +138,8 @@ def _count(question: Approval, ballot: Ballot, validate: Validate | None, people
         case "modify":
             return _modified(question, ballot, validate, people, {**by, "type": "modify"})
         case "reject":
-            return Ruling("rejected", {**by, "then": ballot.detail.get("then", "continue"), "type": "reject"}, own_request=own)
+            wish = {name: ballot.detail[name] for name in ("undo",) if name in ballot.detail}
+            return Ruling("rejected", {**by, "then": ballot.detail.get("then", "continue"), "type": "reject", **wish}, own_request=own)
         case "done" | "retry" | "abandon":
             attempt, text = question.rules.get("attempt", 1), ballot.detail.get("text") or ballot.comment
             settled = {**by, "attempt": attempt, "settle": ballot.type, "text": text}

@@ -23,21 +23,24 @@ if TYPE_CHECKING:
 
 VIEW = "It is longer than this screen: [v]iew it page by page, "
 CHOICES = {
-    "pre_execution": "[a]pprove, [m]odify, [r]eject, [s]top the thread, [e]scalate, or [l]eave it waiting? ",
+    "pre_execution": "[a]pprove, [m]odify, [r]eject, [s]top the thread, [u]ndo what was done, [e]scalate, or [l]eave it waiting? ",
+    "compensation": "[a]pprove, [r]eject this undo, [s]top undoing, [e]scalate, or [l]eave it waiting? ",
     "unknown_outcome": "[d]one, re[t]ry, a[b]andon, or [l]eave it waiting? ",
 }
 WORDS = {
     "a": "approve", "m": "modify", "r": "reject", "s": "stop", "e": "escalate", "d": "done", "t": "retry", "b": "abandon",
-    "l": "leave", "v": "view",
+    "l": "leave", "u": "undo", "v": "view",
 }  # fmt: skip
 HELP = """A letter or the whole word; nothing else decides.
   approve   it runs exactly as shown          modify   it runs with other arguments, which you are asked for
   reject    the agent is told why, goes on    stop     it does not run, and the thread ends
+  undo      it does not run, what the thread did is undone as far as that can be, and the thread ends
   escalate  people of the next tier are asked instead
   leave     the question stays, for `interlock approve` or `reject` later, by anybody
   view      the whole question in a pager"""
 ALLOWED = {
-    "pre_execution": {"approve", "modify", "reject", "stop", "escalate", "leave"},
+    "pre_execution": {"approve", "modify", "reject", "stop", "undo", "escalate", "leave"},
+    "compensation": {"approve", "reject", "stop", "escalate", "leave"},
     "unknown_outcome": {"done", "retry", "abandon", "leave"},
 }
 
@@ -102,7 +105,7 @@ async def _made(choice: str, approval: Approval, me: Identity) -> Ballot | None:
     comment = await _line("Why? ", keep=True)
     if comment is None:
         return None
-    return Ballot("reject", me, clean(comment), {"then": "stop" if choice == "stop" else "continue"}, seen)
+    return Ballot("reject", me, clean(comment), {"then": {"stop": "stop", "undo": "compensate"}.get(choice, "continue")}, seen)
 
 
 async def _arguments(before: dict[str, Any], secret: Sequence[str]) -> dict[str, Any] | None:

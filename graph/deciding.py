@@ -1,10 +1,12 @@
 """Deciding: one way for the command line, the terminal, the gate and notebooks. It loads tools and graph only where it must."""
 
+from collections.abc import Collection
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from graph.approval import DEADLINE, People, judge_with
+from graph.compensation import undoable
 from graph.facts import Facts, facts_of
 from graph.policy import Policy
 from memory.approvals import Approval, Approvals, Ballot, Judge, Revision
@@ -16,6 +18,7 @@ if TYPE_CHECKING:
     from graph.app import App
 
 OVER = {"completed", "rejected", "cancelled"}
+STILL_ASKED = {"unknown_outcome"}  # after the end too: only a person can tell what became of it
 
 
 @dataclass(frozen=True)
@@ -39,6 +42,10 @@ async def decide(application: "App", question: Approval, ballot: Ballot, *, tier
         except RefusedError as why:
             await application.approvals.refused(question.approval_id, ballot, why)
             raise
+    if ballot.type == "reject" and ballot.detail.get("then") == "compensate":
+        # What is wished is what has happened so far; whatever ends after this asks on its own.
+        wished = [one.call_key for one in undoable(await application.ledger.of_thread(question.thread_id))]
+        ballot = replace(ballot, detail={**ballot.detail, "undo": wished})
     people = await application.electorate.people(tier)
     facts = await facts_of(application, question.thread_id, without=question.call_key) if ballot.type == "modify" else None
     return await application.approvals.decide(question.approval_id, ballot, _judge(application, people, facts))
@@ -47,7 +54,7 @@ async def decide(application: "App", question: Approval, ballot: Ballot, *, tier
 async def _refuse_what_cannot_run(application: "App", question: Approval, ballot: Ballot, here: bool) -> None:
     """Before the decision: afterwards, the agent could only be told that it did not run."""
     is_call = question.kind != "final_answer"
-    if here and is_call and ballot.type in {"approve", "modify", "retry"} and application.registry.get(question.tool) is None:
+    if here and is_call and ballot.type in {"approve", "modify", "retry"} and not application.registry.knows(question.tool):
         raise RefusedError(
             f"The tool {question.tool!r} is not known here, so the call could not run; nothing was decided.",
             remedy="Set INTERLOCK_TOOLS as where the thread was started, in that folder, or use --detach and resume it there.",
@@ -69,6 +76,17 @@ def _judge(application: "App", people: People, facts: Facts | None) -> Judge:
     return judge_with(validate, people)
 
 
+async def close(approvals: Approvals, thread_id: str, by: Identity, comment: str, *, but: Collection[str]) -> bool:
+    """Withdraws the open questions of a thread, except those of the kinds `but`. False if there were none."""
+    closed = False
+    for approval in await approvals.of_thread(thread_id):
+        if approval.status == "pending" and approval.kind not in but:
+            with suppress(ConflictError):
+                await approvals.decide(approval.approval_id, Ballot("cancel", by, comment), judge_with())
+                closed = True
+    return closed
+
+
 async def expire(approvals: Approvals, electorate: Electorate, thread_id: str | None = None) -> int:
     """Closes or escalates what nobody decided in time; of one thread, or of all. Returns how many."""
     late = await approvals.overdue(thread_id)
@@ -77,14 +95,3 @@ async def expire(approvals: Approvals, electorate: Electorate, thread_id: str | 
         with suppress(ConflictError):  # somebody else has done it
             await approvals.decide(question.approval_id, Ballot("expire", DEADLINE), judge_with(people=people))
     return len(late)
-
-
-async def close_questions(approvals: Approvals, thread_id: str, by: Identity, comment: str) -> bool:
-    """Of a thread that ends. What nobody knows is still asked afterwards: only a person can tell what became of it."""
-    closed = False
-    for approval in await approvals.of_thread(thread_id):
-        if approval.status == "pending" and approval.kind != "unknown_outcome":
-            with suppress(ConflictError):
-                await approvals.decide(approval.approval_id, Ballot("cancel", by, comment), judge_with())
-                closed = True
-    return closed

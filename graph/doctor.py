@@ -99,10 +99,11 @@ async def _home(settings: Settings) -> Finding:
 
 async def _policy(settings: Settings) -> Finding:
     if settings.policy:
-        from graph.app import load_registry
+        from graph.app import load_registry, refuse_unusable_targets
         from graph.policy import load_policy
 
         policy = load_policy(settings.policy, load_registry(settings).names)
+        await asyncio.to_thread(refuse_unusable_targets, policy)
         return Finding("policy", "ok", f"{settings.policy}: {len(policy.rules)} rules, digest {policy.digest[:12]}")
     return Finding("policy", "ok", "none: every critical call is asked at tier 1 of anyone, and the record says by which source")
 

@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from weakref import WeakKeyDictionary
 
-from graph.deciding import close_questions
+from graph.deciding import STILL_ASKED, close
 from graph.ports import Ports
 from graph.version import GRAPH_VERSION
 from memory.errors import ConflictError, InterlockError, RunFailedError, StoppedError
@@ -114,7 +114,7 @@ async def end(ports: Ports, thread_id: str, status: Status, *, answer: str | Non
         return
     async with driving(ports, thread_id) as lease:
         if error is None:
-            await close_questions(ports.approvals, thread_id, Identity(lease.owner, "process"), "the thread has ended")
+            await close(ports.approvals, thread_id, Identity(lease.owner, "process"), "the thread has ended", but=STILL_ASKED)
         written = False
         while not written:
             run = await _known(ports, thread_id, None)

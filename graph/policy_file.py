@@ -61,6 +61,10 @@ class Notify:
     urls: tuple[str, ...] = ()
     on: tuple[str, ...] = EVENTS
 
+    def targets(self, event: str) -> int:
+        """How many URLs want to hear of an event."""
+        return len(self.urls) if event in self.on else 0
+
 
 @dataclass(frozen=True, slots=True)
 class Believed:

@@ -18,7 +18,10 @@ Node = Callable[..., Awaitable[dict[str, Any]]]  # (state, config) -> update
 
 @dataclass(frozen=True, slots=True)
 class Ports:
-    """`left` counts the model's turns that a thread may still take in this process; `tell` gets progress as (what, details)."""
+    """`left` counts the model's turns that a thread may still take in this process; `tell` gets progress as (what, details).
+
+    `rejection_limit`: how often people are asked about the same action.
+    """
 
     runs: Runs
     approvals: Approvals
@@ -27,6 +30,7 @@ class Ports:
     registry: Registry
     electorate: Electorate
     policy: Policy = field(default_factory=Policy)
+    rejection_limit: int = 3
     left: dict[str, int] = field(default_factory=dict)
     on_token: Callable[[str], None] | None = None
     tell: Callable[[str, dict[str, Any]], None] = lambda _what, _details: None

@@ -8,7 +8,7 @@ from graph.state import Call
 from graph.version import GRAPH_VERSION
 from memory.approvals import Approval, NewApproval, masked, redacted
 
-ALLOWED = {"unknown_outcome": ["reject"]}
+ALLOWED = {"unknown_outcome": ["reject"], "compensation": ["approve", "reject"]}
 DECISIONS = ["approve", "edit", "reject"]
 
 
@@ -86,6 +86,8 @@ def describe(question: Approval) -> str:
     asks = f"{question.requester} asked. "
     if question.kind == "unknown_outcome":
         return f"{asks}{question.tool} was begun, and nobody knows whether it happened: {question.note}"
+    if question.kind == "compensation":
+        return f"{asks}Undo with {question.tool}? Tier {question.tier}, {question.have} of {question.required} approvals. {question.note}"
     note = f" {question.note}" if question.note else ""
     what = "Send this final answer" if question.kind == ANSWER else f"Run {question.tool}"
     return f"{asks}{what}? Tier {question.tier}, {question.have} of {question.required} approvals.{note}"

@@ -202,6 +202,7 @@ class _Narrator:
             "pre_execution": f"people were asked whether {what} may run: {people}",
             "unknown_outcome": f"people were asked what became of {what}: {people}",
             "final_answer": f"people were asked whether an answer may go out, {what}: {people}",
+            "compensation": f"people were asked whether {what} may undo what was done: {people}",
         }.get(str(content.get("kind")), f"people were asked about {what} ({content.get('kind')}): {people}")
         details = _given(
             the_model_wrote=content.get("said"), note=content.get("note"), rule=rules.get("rule"), policy=rules.get("policy"),
@@ -246,6 +247,8 @@ class _Narrator:
         if isinstance(content.get("args"), dict):
             self._calls[str(content.get("call_key"))] = call(content.get("tool"), content["args"])
         again = f", attempt {content.get('attempt')}" if content.get("attempt") != 1 else ""
+        undone = self._calls.get(str(content.get("undoes")))
+        again += f", to undo {undone or 'an earlier call'}" if content.get("undoes") else ""
         permit = content.get("approval_id")
         details = _given(why=content.get("why"), approved_as=permit, digest=content.get("args_sha256"), call=content.get("call_key"))
         return Told(event, "Began to run", f"{_actor(event)} began {self._about(content)}{again}", details)
@@ -270,6 +273,11 @@ class _Narrator:
         counts = {"succeeded": "done", "abandoned": "given up"}.get(str(content.get("status")), str(content.get("status")))
         told = f"{self._about(content)} counts as {counts}, by the word of {quoted(content.get('by'))}"
         return Told(event, "Settled", told, _given(words=content.get("text")))
+
+    def on_compensation_ended(self, event: Event, content: dict[str, Any]) -> Told:
+        done, left = _rows(content.get("undone")), _rows(content.get("not_undone"))
+        told = f"the thread's effects were undone as {quoted(content.get('wished_by'))} wished: {len(done)} undone, {len(left)} not"
+        return Told(event, "Undone" if not left else "Not all undone", told, _given(undone=done, not_undone=left))
 
     def on_thread_ended(self, event: Event, content: dict[str, Any]) -> Told:
         details = _given(final_answer=content.get("final_answer"), error=content.get("error"))
@@ -299,6 +307,11 @@ class _Narrator:
 
 def _object(value: Any) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
+
+
+def _rows(value: Any) -> list[str]:
+    rows = [_object(row) for row in value] if isinstance(value, list) else []
+    return [f"{row.get('tool')} (call {str(row.get('call_key'))[:12]}): {row.get('why') or row.get('state')}" for row in rows]
 
 
 def _actor(event: Event) -> str:

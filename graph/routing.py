@@ -16,11 +16,18 @@ def open_calls(state: State) -> list[Call]:
     return [call for call in state.get("tool_calls") or [] if call["id"] not in done]
 
 
+def waiting_calls(state: State) -> list[Call]:
+    """What people are asked about. Once a person wished that everything be undone, that is the next undo and nothing else."""
+    undo = state.get("undo")
+    return [call for call in ([undo] if undo else open_calls(state)) if call["state"] == "waiting"]
+
+
 def route(state: State) -> Next | list[Send]:
     if state.get("status") in ENDED - {"completed"}:
         return "__end__"
-    calls = open_calls(state)
-    waiting = [call for call in calls if call["state"] == "waiting"]
+    calls, waiting = open_calls(state), waiting_calls(state)
+    if state.get("undo") and waiting:
+        return "await_human_approval"
     ready = [call for call in calls if call["state"] == "ready"]
     if any(call["state"] == "rejected" for call in calls):
         return "handle_rejection"

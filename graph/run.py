@@ -5,21 +5,25 @@ LangGraph itself accepts a resume of an unknown or finished thread, or with a st
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from typing import Any
 
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.types import Command, StateSnapshot
 
+from graph.compensation import wish
 from graph.crash import reach
-from graph.deciding import OVER, close_questions, expire
+from graph.deciding import OVER, STILL_ASKED, close, expire
 from graph.final_answer import held_back
 from graph.holding import CancelRequested
 from graph.nodes.reject import ending
+from graph.policy import Verdict
 from graph.ports import Ports
 from graph.questions import question_of, unknown
-from graph.routing import open_calls
+from graph.routing import open_calls, waiting_calls
+from graph.state import Call
+from graph.undoing import call_of_undo, inherited
 from graph.version import GRAPH_VERSION
 from memory.errors import (
     ConflictError,
@@ -31,6 +35,7 @@ from memory.errors import (
     UnavailableError,
 )  # fmt: skip
 from memory.leases import Lease, LeaseLostError, held, is_dead, owner_name
+from memory.ledger import Execution
 from memory.people import NOBODY, Identity
 from memory.runs import ENDED, NewRun, Run
 from memory.text import message_of
@@ -70,6 +75,7 @@ class Driver:
                     await self.ports.ledger.past(lease, call_key)
                 await self.ports.runs.caught_up(lease, seen_wake_seq=run.wake_seq)
             else:
+                await self.ports.approvals.remind(thread_id)
                 await expire(self.ports.approvals, self.ports.electorate, thread_id)
                 await self._drive(lease)
         return await self._run(thread_id)
@@ -109,8 +115,8 @@ class Driver:
 
     async def _decided(self, at: StateSnapshot) -> str | None:
         """An approval that the paused gate does not know of yet: decided, or missing from an emptied store."""
-        for call in open_calls(at.values):  # type: ignore[arg-type]  # the values of our own state
-            if call["state"] == "waiting" and call["approval_id"]:
+        for call in waiting_calls(at.values):  # type: ignore[arg-type]  # the values of our own state
+            if call["approval_id"]:
                 approval = await self.ports.approvals.get(call["approval_id"])
                 if approval is None or approval.status != "pending":
                     return call["approval_id"]
@@ -153,7 +159,8 @@ class Driver:
         if status == "completed" and at.values.get("final_answer") and (held := await held_back(self.ports, run.thread_id, at.values)):
             await self.graph.aupdate_state(_config(run.thread_id), held, as_node="agent_think")
             return False
-        if await close_questions(self.ports.approvals, run.thread_id, Identity(lease.owner, "process"), "the thread has ended"):
+        me = Identity(lease.owner, "process")
+        if await close(self.ports.approvals, run.thread_id, me, "the thread has ended", but=STILL_ASKED):
             return False
         answer = (at.values.get("final_answer") or {}).get("text") if status == "completed" else None
         return await self.ports.runs.settle(lease, seen_wake_seq=run.wake_seq, status=status, final_answer=answer)
@@ -167,16 +174,14 @@ class Driver:
             return False
         wish: Mapping[str, Any] = run.cancel_requested or {}
         by, comment = Identity(wish["by"], wish["source"]), str(wish["comment"])
-        await close_questions(self.ports.approvals, run.thread_id, by, comment)
+        await close(self.ports.approvals, run.thread_id, by, comment, but=STILL_ASKED)
         calls = open_calls(at.values)  # type: ignore[arg-type]  # the values of our own state
         words = {call["call_key"]: f"Not run: {by.name} cancelled the thread. Their words: {comment}" for call in calls}
         by_key = {call["call_key"]: call for call in calls}
-        for execution in await self.ports.ledger.of_thread(run.thread_id):
-            if execution.status == "started" and execution.call_key in by_key:
-                why = "the thread was cancelled while nobody knew its outcome"
-                call = by_key[execution.call_key]
-                asked = question_of(unknown(call, execution.attempts, why), run.thread_id, secret=self.ports.registry.secret_of(call))
-                await self.ports.ledger.give_up(execution, why=why, question=asked)
+        executions = await self.ports.ledger.of_thread(run.thread_id)
+        for execution in executions:
+            if execution.status == "started":
+                await self._ask_after_the_end(run.thread_id, execution, by_key, executions)
             ends = {"succeeded": execution.result, "failed": f"it failed: {execution.error}"}
             known = ends.get(execution.status) or "nobody knows whether it took effect"
             words[execution.call_key] = f"{by.name} cancelled the thread. Before that, this call was begun: {known}"
@@ -185,6 +190,22 @@ class Driver:
             await self.graph.aupdate_state(_config(run.thread_id), update, as_node="handle_rejection")
         seen = (await self._run(run.thread_id)).wake_seq
         return await self.ports.runs.settle(lease, seen_wake_seq=seen, status="cancelled")
+
+    async def _ask_after_the_end(
+        self, thread_id: str, execution: Execution, calls: Mapping[str, Call], executions: Sequence[Execution]
+    ) -> None:
+        why = "the thread was cancelled while nobody knew its outcome"
+        call, secret = calls.get(execution.call_key), self.ports.registry.secret_of
+        hidden = secret(call) if call else tuple(execution.args)
+        effect = next((one for one in executions if one.call_key == execution.undoes), None)
+        if effect is not None:
+            approvals = await self.ports.approvals.of_thread(thread_id)
+            otherwise = wish(approvals)
+            verdict = inherited(list(approvals), effect, otherwise) if otherwise else Verdict("ask")
+            call = call_of_undo(effect, None, verdict)
+        if call is not None:
+            asked = question_of(unknown(call, execution.attempts, why), thread_id, secret=hidden)
+            await self.ports.ledger.give_up(execution, why=why, question=asked)
 
     async def _adopt(self, thread_id: str) -> Run:
         """A thread that only its checkpoint knows of: with every other table lost, it asks the same question again."""

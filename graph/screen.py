@@ -13,6 +13,11 @@ from typing import Any
 from memory import text as text_of_others
 
 escape = text_of_others.escape
+ASKED = {
+    "unknown_outcome": "WHAT HAPPENED? Nobody knows whether this call took effect.",
+    "compensation": "MAY THIS BE UNDONE, by running this?",
+    "final_answer": "MAY THIS ANSWER GO OUT?",
+}
 WORDS = "  | "  # before each line that a model wrote, so that none can pass for one of ours
 
 
@@ -21,10 +26,7 @@ def question(one: Mapping[str, Any], *, width: int | None = None) -> str:
 
     With `width`, lines are folded here: what a terminal folds would begin where our own lines begin.
     """
-    unknown = one["kind"] == "unknown_outcome"
-    asked = "WHAT HAPPENED? Nobody knows whether this call took effect." if unknown else "MAY THIS RUN?"
-    if one["kind"] == "final_answer":
-        asked = "MAY THIS ANSWER GO OUT?"
+    asked = ASKED.get(one["kind"], "MAY THIS RUN?")
     facts: list[tuple[str, str | list[str]]] = [
         ("approval", one["approval_id"]),
         ("thread", escape(one["thread_id"])),
@@ -39,6 +41,9 @@ def question(one: Mapping[str, Any], *, width: int | None = None) -> str:
     ]
     if one["note"]:
         facts.append(("note", escape(one["note"])))
+    if outlook := one.get("then_compensate"):
+        facts += [("could undo", _effect(row)) for row in outlook["undoes"]]
+        facts += [("not undoable", f"{_effect(row)}: {escape(row['why'])}") for row in outlook["cannot_undo"]]
     if runs_backwards(json.dumps(one["args"], ensure_ascii=False)):
         facts.append(("attention", "some of it is written from right to left; a terminal may show parts of it in another order"))
     wide = max(len(name) for name, _ in facts)
@@ -47,6 +52,18 @@ def question(one: Mapping[str, Any], *, width: int | None = None) -> str:
         said = escape(one["said"], lines=True)
         lines += ["", "The model wrote (its words, not facts):", marked(said, WORDS, WORDS, width)]
     return "\n".join(lines)
+
+
+def _effect(row: Mapping[str, Any]) -> str:
+    by = f", by {escape(row['undo'])}" if row["undo"] else ""
+    return f"{escape(row['tool'])} (call {row['call_key'][:12]}){by}"
+
+
+def compensation(told: Mapping[str, Any]) -> list[str]:
+    lines = [f"{escape(str(told['wished_by']))} wished that everything be undone, latest first:"]
+    lines += [f"  undone       {_effect(row)}" for row in told["undone"]]
+    lines += [f"  NOT UNDONE   {_effect(row)}: {escape(row['why'])}" for row in told["not_undone"]]
+    return lines if len(lines) > 1 else [f"{lines[0]} there was nothing to undo"]
 
 
 def prose(text: str, width: int | None) -> str:
@@ -119,7 +136,9 @@ def _arguments(args: Mapping[str, Any]) -> Iterable[tuple[str, str | list[str]]]
 def thread(one: Mapping[str, Any], *, width: int | None = None) -> str:
     task = marked(escape(one["input"] or "unknown"), "  task: ", " " * 8, width)
     lines = [f"thread {escape(one['thread_id'])}: {one['status']}", task]
-    lines += [f"  {execution['tool']}: {execution['status']}{_attempts(execution)}" for execution in one["executions"]]
+    lines += [f"  {_of(execution)}{execution['tool']}: {execution['status']}{_attempts(execution)}" for execution in one["executions"]]
+    if one["compensation"]:
+        lines += ["", *compensation(one["compensation"])]
     if one["final_answer"] is not None:
         lines += ["", escape(one["final_answer"], lines=True)]
     if one["error"]:
@@ -135,6 +154,10 @@ def failed(error: Mapping[str, Any], width: int | None) -> str:
     return f"{what}\n{prose(escape(error['remedy'], lines=True), width)}" if error.get("remedy") else what
 
 
+def _of(execution: Mapping[str, Any]) -> str:
+    return "undo by " if execution["undoes"] else ""
+
+
 def _attempts(execution: Mapping[str, Any]) -> str:
     return f" (attempt {execution['attempts']})" if execution["attempts"] > 1 else ""
 
@@ -146,6 +169,8 @@ def hints(one: Mapping[str, Any]) -> str:
         name = pending["approval_id"]
         if pending["kind"] == "unknown_outcome":
             lines.append(f"  interlock resolve {name} --done TEXT | --retry | --abandon")
+        elif pending["kind"] == "compensation":
+            lines += [f"  interlock approve {name}", f"  interlock reject {name} [--then stop]"]
         else:
             lines += [
                 f"  interlock approve {name}",

@@ -33,6 +33,7 @@ KNOWN = frozenset(
         "INTERLOCK_POLICY",
         "INTERLOCK_QDRANT_API_KEY",
         "INTERLOCK_QDRANT_URL",
+        "INTERLOCK_REJECTION_LIMIT",
         "INTERLOCK_STEP_LIMIT",
         "INTERLOCK_TENANT",
         "INTERLOCK_TOOLS",
@@ -42,7 +43,10 @@ KNOWN = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """`database_url` is None where the embedded server is meant; `lease_seconds` are seconds, `step_limit` turns of the model."""
+    """`database_url` is None where the embedded server is meant; `lease_seconds` are seconds, `step_limit` turns of the model.
+
+    `rejection_limit` is how often people are asked about the same action before the thread stops.
+    """
 
     home: Path
     database_url: str | None = None
@@ -58,6 +62,7 @@ class Settings:
     operator_token: str | None = None
     lease_seconds: float = 30.0
     step_limit: int = 50
+    rejection_limit: int = 3
 
 
 def read_environment(folder: Path | None = None) -> dict[str, str]:
@@ -87,6 +92,7 @@ def load_settings(environment: Mapping[str, str] | None = None) -> Settings:
         operator_token=value.get("INTERLOCK_OPERATOR_TOKEN"),
         lease_seconds=_number(value, "INTERLOCK_LEASE_SECONDS", default=30, least=1),
         step_limit=int(_number(value, "INTERLOCK_STEP_LIMIT", default=50, least=1)),
+        rejection_limit=int(_number(value, "INTERLOCK_REJECTION_LIMIT", default=3, least=1)),
     )
 
 

@@ -64,6 +64,8 @@ class State(TypedDict):
     human_feedback: NotRequired[str | None]
     # {"approval_id", "args"} of the last modification
     modification_details: NotRequired[dict[str, Any] | None]
+    # the undo that people are asked about now, or null: a call in the same form, which stands in no message
+    undo: NotRequired[Call | None]
     # running | completed | rejected | cancelled
     status: NotRequired[str]
     # {"status": ok | empty | unavailable, "records": […]}, what was recalled before the first thought

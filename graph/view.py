@@ -4,10 +4,12 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
 
+from graph import compensation
 from memory.approvals import Approval, masked
 from memory.audit import Event
 from memory.ledger import Execution
 from memory.operators import Operator
+from memory.outbox import Message
 from memory.reviews import Review
 from memory.runs import Run
 
@@ -25,9 +27,15 @@ def thread(run: Run, approvals: Sequence[Approval], executions: Sequence[Executi
         "error": dict(run.error) if run.error else None,
         "requester": run.requester.name,
         "input": run.input,
-        "pending": [question(approval) for approval in approvals if approval.status == "pending"],
+        "pending": [{**question(one), **_then(one, executions)} for one in approvals if one.status == "pending"],
         "executions": [execution(one) for one in executions],
+        "compensation": compensation.report(executions, approvals),
     }
+
+
+def _then(approval: Approval, executions: Sequence[Execution]) -> dict[str, Any]:
+    """What `reject --then compensate` would undo."""
+    return {"then_compensate": compensation.outlook(executions)} if approval.kind in {"pre_execution", "final_answer"} else {}
 
 
 def question(approval: Approval) -> dict[str, Any]:
@@ -87,6 +95,8 @@ def execution(one: Execution) -> dict[str, Any]:
         "status": one.status,
         "attempts": one.attempts,
         "approval_id": one.approval_id,
+        "undo": one.undo,
+        "undoes": one.undoes,
         "result": one.result,
         "error": one.error,
         "started_at": when(one.started_at),
@@ -115,6 +125,21 @@ def operator(one: Operator) -> dict[str, Any]:
         "added_at": when(one.added_at),
         "expires_at": when(one.expires_at),
         "revoked_at": when(one.revoked_at),
+    }
+
+
+def message(one: Message) -> dict[str, Any]:
+    """`target` is its place in the policy file's list, from 1; the URL is shown nowhere."""
+    return {
+        "id": one.id,
+        "event": one.event,
+        "thread_id": one.thread_id,
+        "approval_id": one.approval_id,
+        "target": one.target + 1,
+        "attempts": one.attempts,
+        "created_at": when(one.created_at),
+        "next_at": when(one.next_at),
+        "error": one.error,
     }
 
 

@@ -163,6 +163,9 @@ class Approvals(Protocol):
     async def overdue(self, thread_id: str | None = None) -> Sequence[Approval]:
         """Open ones whose deadline has passed by the database's clock."""
 
+    async def remind(self, thread_id: str | None = None) -> int:
+        """Reminds people of open ones, each once and before its deadline, as its rules say. Returns of how many."""
+
     async def refused(self, approval_id: str, ballot: Ballot, why: InterlockError) -> None:
         """Puts an attempt that changed nothing on the record."""
 

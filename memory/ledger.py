@@ -19,6 +19,8 @@ class Intent:
     """`approval_id` is the stored approval that permits it; it must be given where `critical` is true.
 
     `secret` names the arguments that must not stand on the record. `rule` and `policy` say by what it runs where nobody was asked.
+    `undo` is the way back that the tool declares, by name; `undoes` is the key of the call that this one undoes: then `approval_id` is
+    the rejection that wished it, or, where `critical`, its own approval.
     """
 
     call_key: str
@@ -33,6 +35,8 @@ class Intent:
     secret: tuple[str, ...] = ()
     rule: str = ""
     policy: str = ""
+    undo: str | None = None
+    undoes: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +55,8 @@ class Execution:
     error: str | None
     started_at: datetime
     finished_at: datetime | None
+    undo: str | None = None
+    undoes: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +86,12 @@ class Ledger(Protocol):
 
     async def past(self, lease: Lease, call_key: str) -> Begun | None:
         """As `begin` for what was begun before, where it cannot run any more: a wish to retry it counts as giving it up."""
+
+    async def refuse(self, lease: Lease, intent: Intent, *, why: str) -> None:
+        """Puts down that it will not run, as failed; nothing happens if it was begun."""
+
+    async def compensated(self, lease: Lease, report: Mapping[str, Any]) -> None:
+        """Puts on the record what is undone and what is not, once for each thread."""
 
     async def again(self, lease: Lease, execution: Execution, *, why: str) -> Execution:
         """A further attempt at what was begun and may safely be repeated."""

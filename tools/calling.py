@@ -26,7 +26,7 @@ from langchain_core.tools import BaseTool, StructuredTool, ToolException
 from memory.approvals import redacted
 from memory.text import clean, shorten
 from tools.results import as_text
-from tools.spec import InvalidArguments, OutcomeUnknown, Tool, function_of, is_async
+from tools.spec import InvalidArguments, OutcomeUnknown, Tool, Undo, function_of, is_async
 
 CHECK_SECONDS = 60.0  # for a check whose tool has no timeout
 GRACE_SECONDS = 5.0  # what a cancelled tool has to end what it started
@@ -86,10 +86,18 @@ async def check(tool: Tool, args: Mapping[str, Any], idempotency_key: str, conne
     raise TypeError(f"the check of {tool.name!r} gave {type(found).__name__}, neither text nor None")
 
 
+async def undo(way: Undo, args: Mapping[str, Any], *, idempotency_key: str, connection: Any = None) -> Outcome:
+    """Undoes an effect; `args` are those of `way.arguments`. Outcomes as those of `call`."""
+    if way.tool is not None:
+        return await call(way.tool, args, idempotency_key=idempotency_key, connection=connection)
+    given = {name: value for name, value in args.items() if name != "result"}
+    return await compensate(way.of, str(args["result"]), given, idempotency_key, connection)
+
+
 async def compensate(tool: Tool, result: str, args: Mapping[str, Any], idempotency_key: str, connection: Any = None) -> Outcome:
-    """Undoes an effect, under a key of its own. Outcomes as those of `call`."""
+    """Undoes an effect by the function that the tool names for it, under a key of its own. Outcomes as those of `call`."""
     function = tool.facts.compensate
-    if function is None:
+    if function is None or isinstance(function, BaseTool):
         return Failed(f"The tool {tool.name!r} has no way back.")
     try:
         values = tool.values(args)

@@ -68,7 +68,7 @@ def deploy_tools(environment: Mapping[str, str]) -> list[BaseTool]:
 
 
 def _by_register() -> BaseTool:
-    @tool(transactional=True, compensate=_register_the_one_before, timeout=TIMEOUT)
+    @tool(transactional=True, compensate=register_the_one_before, timeout=TIMEOUT)
     async def deploy_code(
         project_id: Word,
         version: Word,
@@ -91,7 +91,7 @@ async def _register(db: Connection, project_id: str, version: str, environment: 
     return f"Deployed {project_id} {row['version']} to {environment} (release {row['release_id']}{before})."
 
 
-async def _register_the_one_before(
+async def register_the_one_before(
     project_id: str, version: str, environment: str, connection: Connection, idempotency_key: str
 ) -> str:
     values = {"project": project_id, "environment": environment}

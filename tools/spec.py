@@ -33,7 +33,7 @@ from memory.text import clean, shorten
 from tools.arguments import Arguments, InvalidArguments
 
 __all__ = [
-    "Connection", "Declared", "Facts", "InvalidArguments", "OutcomeUnknown", "Registry", "Tool",
+    "Connection", "Declared", "Facts", "InvalidArguments", "OutcomeUnknown", "Registry", "Tool", "Undo",
     "environment_for_processes", "tool",
 ]  # fmt: skip
 
@@ -66,7 +66,8 @@ class Declared(TypedDict, total=False):
     idempotent: it may be called again; with an `idempotency_key` parameter it gets the same key again.
     transactional: all it does, it does through `connection`; its effect commits together with its outcome.
     check: `check(idempotency_key, **args) -> str | None`, the result if it happened, None if not; raises if unsure.
-    compensate: `compensate(result, idempotency_key, **args)` undoes it. The key is the one of the undo.
+    compensate: `compensate(result, idempotency_key, **args)` undoes it. The key is the one of the undo. A tool may stand here too: then
+        its own facts say whether a person decides first, and what follows when nobody knows whether the undo took effect.
     timeout: seconds until the outcome counts as unknown; without one it may take as long as it likes.
     secret: names of arguments that no record, message or screen may show.
 
@@ -77,7 +78,7 @@ class Declared(TypedDict, total=False):
     idempotent: bool
     transactional: bool
     check: Callable[..., Any] | None
-    compensate: Callable[..., Any] | None
+    compensate: Callable[..., Any] | BaseTool | None
     timeout: float | None
     secret: Iterable[str]
 
@@ -104,7 +105,7 @@ class Facts:
     idempotent: bool = False
     transactional: bool = False
     check: Callable[..., Any] | None = None
-    compensate: Callable[..., Any] | None = None
+    compensate: Callable[..., Any] | BaseTool | None = None
     timeout: float | None = None
     secret: tuple[str, ...] = ()
     injected: frozenset[str] = frozenset()
@@ -238,6 +239,9 @@ def _mistakes_of_function(facts: Facts, fact: str, names: set[str]) -> Mistakes:
     given = getattr(facts, fact)
     if given is None:
         return
+    if isinstance(given, BaseTool) and fact == "compensate":
+        yield from _mistakes_of_undo(given, names)
+        return
     if not callable(given):
         yield f"says {fact}={given!r}", f"{fact} is a function."
         return
@@ -251,6 +255,13 @@ def _mistakes_of_function(facts: Facts, fact: str, names: set[str]) -> Mistakes:
         asked = parameter.default is parameter.empty and name not in ours | names
         if asked or parameter.kind is parameter.POSITIONAL_ONLY:
             yield f"has a {fact} that asks for {name!r}", f"It gets, by name, {', '.join(sorted(ours | names))}."
+
+
+def _mistakes_of_undo(undo: BaseTool, names: set[str]) -> Mistakes:
+    """A tool that undoes gets its arguments by name, from the result and the arguments of what it undoes."""
+    injected = _facts(undo, {}).injected
+    if missing := sorted(set(_parameters(undo).get("required", ())) - names - {"result"} - injected):
+        yield f"has a compensate that asks for {missing[0]!r}", f"It gets, by name, {', '.join(sorted(names | {'result'}))}."
 
 
 def _wrong(name: str, place: str, what: str, remedy: str = "") -> UsageError:
@@ -384,6 +395,53 @@ def _unfit(base: BaseTool, parameters: dict[str, Any]) -> str | None:
     return problem and f"has a schema that cannot be kept: {problem}"
 
 
+@dataclass(frozen=True)
+class Undo:
+    """The way back of the tool `of`: a function, or a tool with facts of its own."""
+
+    name: str
+    of: Tool
+    tool: Tool | None = None
+
+    @classmethod
+    def of_tool(cls, tool: Tool) -> Self | None:
+        given = tool.facts.compensate
+        if isinstance(given, BaseTool):
+            made = Tool.of(given)
+            return cls(made.name, tool, made)
+        name = clean(str(getattr(given, "__name__", "")))
+        return cls(name if NAME.fullmatch(name) else f"undo_{tool.name}", tool) if given else None
+
+    @property
+    def is_critical(self) -> bool:
+        """It asks on its own. Whoever wishes an undo wishes the function that the tool names for it."""
+        return self.tool is not None and self.tool.facts.is_critical
+
+    @property
+    def is_transactional(self) -> bool:
+        return (self.tool or self.of).facts.transactional
+
+    @property
+    def is_idempotent(self) -> bool:
+        """Of a function nobody has said so."""
+        return self.tool is not None and self.tool.facts.idempotent
+
+    @property
+    def has_check(self) -> bool:
+        return self.tool is not None and self.tool.facts.check is not None
+
+    @property
+    def secret(self) -> tuple[str, ...]:
+        return (*self.of.facts.secret, *(self.tool.facts.secret if self.tool else ()))
+
+    def arguments(self, args: Mapping[str, Any], result: str) -> dict[str, Any]:
+        """What it runs with. Raises InvalidArguments."""
+        if self.tool is None:
+            return {**args, "result": result}
+        wanted = self.tool.parameters["properties"]
+        return self.tool.validate({name: value for name, value in {**args, "result": result}.items() if name in wanted})
+
+
 class Registry:
     """The tools that exist, in the order of their names. `version` changes when a name, a schema or a flag does."""
 
@@ -401,6 +459,7 @@ class Registry:
             made[one.name] = one
         self._tools = dict(sorted(made.items()))
         self.names = tuple(self._tools)
+        self._undos = {name: undo for name, one in self._tools.items() if (undo := Undo.of_tool(one))}
         self.version = sha256({name: [one.schema_sha256, _flags(one.facts)] for name, one in self._tools.items()})
 
     def __iter__(self) -> Iterator[Tool]:
@@ -416,6 +475,14 @@ class Registry:
 
     def get(self, name: str) -> Tool | None:
         return self._tools.get(name)
+
+    def undo_of(self, name: str) -> Undo | None:
+        """The way back of the tool with that name."""
+        return self._undos.get(name)
+
+    def knows(self, name: str) -> bool:
+        """Whether it is a tool, or a way back of one."""
+        return name in self._tools or any(undo.name == name for undo in self._undos.values())
 
 
 def _flags(facts: Facts) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from graph import deciding, screen, view
+from graph.approval import THEN
 from graph.commands.opening import run, who
 from graph.commands.options import As, Comment, Detach, Json, Name
 from graph.commands.running import go_on, standing
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from graph.app import App
 
 commands = Commands()
+HELP_THEN = "continue: the agent is told and goes on; compensate: what the thread did is undone, then it ends; stop: it ends."
 Detail = dict[str, Any] | Callable[[Approval], dict[str, Any]]  # what is kept with a vote, or how it is made from the question
 
 
@@ -96,17 +98,17 @@ def approve(name: Name, comment: Comment = "", who_as: As = None, detach: Detach
 def reject(
     name: Name,
     comment: Comment = "",
-    then: Annotated[str, typer.Option("--then", help="continue: the agent is told and goes on; stop: the thread ends.")] = "continue",
+    then: Annotated[str, typer.Option("--then", help=HELP_THEN)] = "continue",
     who_as: As = None,
     detach: Detach = False,
     json: Json = False,
 ) -> None:
-    """Say no. The agent is told your words.
+    """Say no. The agent is told your words. `show` lists what could be undone.
 
     Example: interlock reject 3f9a2c11 --comment "not on a Friday" --then stop
     """
-    if then not in {"continue", "stop"}:
-        present(json, lambda: failure(UsageError(f"--then must be continue or stop, not {then!r}.", code="usage")))
+    if then not in THEN:
+        present(json, lambda: failure(UsageError(f"--then must be one of {', '.join(THEN)}, not {then!r}.", code="usage")))
     decide(name, "reject", comment=comment, who_as=who_as, detach=detach, json=json, detail={"then": then})
 
 

@@ -12,10 +12,10 @@ if TYPE_CHECKING:
     from graph.app import App
 
 
-def run(json_wanted: bool, work: Callable[["App", Session], Awaitable[Shown]]) -> NoReturn:
+def run(json_wanted: bool, work: Callable[["App", Session], Awaitable[Shown]], *, connections: int = 4) -> NoReturn:
     """Opens the application, does the work, prints what it says. What tools print goes to standard error."""
 
-    async def opened(session: Session) -> Shown:
+    async def at_work(session: Session) -> Shown:
         from graph.app import open_app
 
         me = asyncio.current_task()
@@ -24,10 +24,11 @@ def run(json_wanted: bool, work: Callable[["App", Session], Awaitable[Shown]]) -
                 asyncio.get_running_loop().add_signal_handler(number, me.cancel)
 
         on_token = session.token if session.terminal and session.watched else None
-        async with open_app(session.settings, on_token=on_token, tell=session.tell) as application, session.ticking():
+        opened = open_app(session.settings, on_token=on_token, tell=session.tell, connections=connections)
+        async with opened as application, session.ticking():
             return await work(application, session)
 
-    present(json_wanted, lambda: asyncio.run(opened(Session(json_wanted))))
+    present(json_wanted, lambda: asyncio.run(at_work(Session(json_wanted))))
 
 
 async def who(application: "App", claimed: str | None) -> tuple[Identity, int | None]:

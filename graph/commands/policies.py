@@ -29,10 +29,12 @@ def policy_check(
 
     def work() -> Shown:
         from graph import policy_trial
-        from graph.app import load_registry
+        from graph.app import load_registry, refuse_unusable_targets
 
         settings = load_settings()
-        document = policy_trial.check(policy_trial.load(settings, load_registry(settings), file))
+        policy = policy_trial.load(settings, load_registry(settings), file)
+        refuse_unusable_targets(policy)
+        document = policy_trial.check(policy)
         text = f"{len(document['rules'])} rules, digest {document['digest']}"
         where = file or settings.policy
         return Shown(document, text if where else "There is no policy file: every critical call is asked at tier 1 of anyone.")

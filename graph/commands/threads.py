@@ -125,12 +125,14 @@ def recover(
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only list them.")] = False,
     json: Json = False,
 ) -> None:
-    """Go on with every thread whose driver died, and with every decision that nobody took up. It answers no question.
+    """Go on with every thread whose driver died, and with every decision that nobody took up; remind people. It answers no question.
 
     Example: interlock recover --dry-run
     """
 
     async def work(application: "App", session: Session) -> Shown:
+        if not dry_run:
+            await application.remind()
         left = await application.left()
         driver = driver_of(application, session) if left and not dry_run else None
         rows = [await recovered(application, driver, session, run.thread_id) for run in left]

@@ -17,7 +17,7 @@ from graph.judging import judged_anew, validator
 from graph.policy_file import ANSWER
 from graph.ports import Node, Ports
 from graph.questions import payload, proposed_action, question_of
-from graph.routing import open_calls
+from graph.routing import waiting_calls
 from graph.state import Call, State
 from memory.approvals import Approval, Ballot
 from memory.errors import ConflictError, NotFoundError, RefusedError
@@ -32,7 +32,7 @@ ASKED_BEFORE = {"pre_execution", ANSWER}  # the kinds that ask for leave; what i
 def make_approve(ports: Ports) -> Node:
     async def await_human_approval(state: State, config: RunnableConfig) -> dict[str, Any]:
         thread_id = str(config["configurable"]["thread_id"])
-        waiting = [call for call in open_calls(state) if call["state"] == "waiting"]
+        waiting = waiting_calls(state)
         if not waiting:
             return {"proposed_action": None, "awaiting_human_approval": False}
         async with driving(ports, thread_id):
@@ -57,7 +57,7 @@ async def _asked(ports: Ports, thread_id: str, state: State, waiting: list[Call]
         version = int(shown.get("version", 1))
         ballot = read_answer(answer, tool=call["name"], version=version, interrupt_id=interrupt_id, shown=call["args"])
         await _take(ports, thread_id, call, ballot, answer)
-    return await _news(ports, waiting)
+    return await _news(ports, state, waiting)
 
 
 async def open_all(ports: Ports, thread_id: str, waiting: list[Call]) -> None:
@@ -92,7 +92,7 @@ async def _take(ports: Ports, thread_id: str, call: Call, ballot: Ballot | None,
         return  # it is on the record as a refused attempt; the question stands as it does
 
 
-async def _news(ports: Ports, waiting: list[Call]) -> dict[str, Any]:
+async def _news(ports: Ports, state: State, waiting: list[Call]) -> dict[str, Any]:
     changed: list[Call] = []
     update: dict[str, Any] = {}
     for call in waiting:
@@ -108,7 +108,7 @@ async def _news(ports: Ports, waiting: list[Call]) -> dict[str, Any]:
     still = next((call for call in changed if call["state"] == "waiting"), None)
     return {
         **update,
-        "tool_calls": changed,
+        **({"undo": changed[0]} if state.get("undo") else {"tool_calls": changed}),
         "proposed_action": await _shown(ports, still),
         "awaiting_human_approval": still is not None,
         **(released(answer) if answer else {}),

@@ -12,6 +12,7 @@ from graph.crash import reach
 from graph.holding import driving, stop_if_cancelled
 from graph.judging import Judgement, judge_anew
 from graph.nodes.approve import open_all, taken_over
+from graph.outcomes import as_result, record_when_it_comes
 from graph.ports import Node, Ports
 from graph.questions import question_of, unknown
 from graph.reviewing import answered_by_policy
@@ -22,7 +23,7 @@ from memory.errors import InterlockError
 from memory.leases import Lease
 from memory.ledger import Begun, Execution, Intent, Result
 from memory.text import message_of, shorten
-from tools.calling import Failed, Outcome, Returned, Unknown, call, check
+from tools.calling import Outcome, Unknown, call, check
 from tools.spec import InvalidArguments, Tool
 
 CHECK_FAILED = "its check cannot tell"
@@ -113,6 +114,7 @@ class _Performance:
             secret=self.ports.registry.secret_of(self.call),
             rule=verdict.rule,
             policy=verdict.policy,
+            undo=way.name if (way := self.ports.registry.undo_of(self.tool.name)) else None,
         )
 
     async def _is_pre_approved(self, intent: Intent) -> bool:
@@ -152,13 +154,13 @@ class _Performance:
         reach("after_effect")
         if isinstance(outcome, Unknown):
             return await self._lost(execution, outcome)
-        result = _as_result(outcome)
+        result = as_result(outcome)
         await self.ports.ledger.finish(execution, result)
         reach("after_outcome")
         return self._message(_told_result(tool.name, result))
 
     async def _effect(self, execution: Execution, connection: Any) -> Result:
-        result = _as_result(await self._called(execution, connection))
+        result = as_result(await self._called(execution, connection))
         reach("after_effect")
         return result
 
@@ -169,7 +171,7 @@ class _Performance:
         more = {"call_key": execution.call_key, "approval_id": execution.approval_id, "attempt": execution.attempts}
         with watch.span("tool call", **names, **more) as span:
             outcome = await call(self._existing(), execution.args, idempotency_key=execution.idempotency_key, connection=connection)
-            span.tell(outcome=_as_result(outcome).status)
+            span.tell(outcome=as_result(outcome).status)
         return outcome
 
     async def _unsettled(self, execution: Execution, intent_args: str) -> dict[str, Any]:
@@ -213,7 +215,7 @@ class _Performance:
                 return self._message(_told_result(tool.name, result))
         told = await self._ask_people(execution, outcome.reason)
         if outcome.late is not None:
-            _record_when_it_comes(self.ports, execution, outcome.late)
+            record_when_it_comes(self.ports, execution, outcome.late)
         return told
 
     async def _ask_people(self, execution: Execution, why: str) -> dict[str, Any]:
@@ -268,16 +270,6 @@ class _Performance:
         return {"messages": [told]}
 
 
-def _as_result(outcome: Outcome) -> Result:
-    match outcome:
-        case Returned(text):
-            return Result("succeeded", text)
-        case Failed(message):
-            return Result("failed", message)
-        case Unknown(reason):
-            return Result("unknown", reason)
-
-
 def _told_result(tool: str, result: Result) -> ToolMessage:
     text = shorten(result.text)
     ok = result.status == "succeeded"
@@ -296,17 +288,3 @@ def _told(execution: Execution | None) -> ToolMessage:
 
 def _error(one: Call, text: str) -> ToolMessage:
     return ToolMessage(text, tool_call_id=one["id"], name=one["name"], status="error")
-
-
-def _record_when_it_comes(ports: Ports, execution: Execution, late: "asyncio.Future[Outcome]") -> None:
-    async def record() -> None:
-        outcome = await asyncio.shield(late)
-        with suppress(InterlockError):
-            await ports.ledger.late(execution, _as_result(outcome).text)
-
-    task = asyncio.get_running_loop().create_task(record())
-    _late_news.add(task)
-    task.add_done_callback(_late_news.discard)
-
-
-_late_news: set["asyncio.Task[None]"] = set()

@@ -1,6 +1,7 @@
 """agent_think: asks the model. It proposes; it writes nowhere but into its own checkpoint."""
 
 import uuid
+from collections import Counter
 from typing import Any
 
 from langchain_core.messages import AIMessage, AnyMessage, SystemMessage, ToolMessage
@@ -15,7 +16,7 @@ from graph.forbidden import FORBIDDEN, record_forbidden
 from graph.holding import stop_if_cancelled
 from graph.ports import Node, Ports
 from graph.questions import proposed_action
-from graph.state import State
+from graph.state import Call, State
 from graph.transcript import transcript
 from memory.errors import RunFailedError, StoppedError
 
@@ -42,7 +43,9 @@ def make_think(ports: Ports) -> Node:
             answer = await ports.model.answer([SystemMessage(SYSTEM), *transcript(messages)], on_token=on_token)
             span.tell(calls=len(answer.calls))
         reach("think_after_model")
-        return _proposal(ports, answer, await facts_of(ports, thread_id))
+        proposal = _proposal(ports, answer, await facts_of(ports, thread_id))
+        await _refuse_what_was_refused(ports, thread_id, proposal["tool_calls"])
+        return proposal
 
     return agent_think
 
@@ -94,6 +97,23 @@ def _take_a_turn(ports: Ports, thread_id: str) -> None:
         )
     if left is not None:
         ports.left[thread_id] = left - 1
+
+
+async def _refuse_what_was_refused(ports: Ports, thread_id: str, calls: list[Call]) -> None:
+    """Bounded: people are not asked about the same action again and again."""
+    waiting = [call for call in calls if call["state"] == "waiting"]
+    asked = await ports.approvals.of_thread(thread_id) if waiting else []
+    for call in waiting:
+        same = [one for one in asked if one.kind == "pre_execution" and one.tool == call["name"]]
+        ended = Counter(one.status for one in same if call["args"] in (one.args, one.proposed_args))
+        rejected, expired = ended["rejected"], ended["expired"]
+        if rejected + expired >= ports.rejection_limit:
+            raise StoppedError(
+                f"Repeated rejected action: the model proposes {call['name']} again, with arguments that people rejected {rejected} times"
+                + (f" and that nobody decided on in time {expired} times." if expired else "."),
+                remedy="INTERLOCK_REJECTION_LIMIT sets how often people are asked about the same; `resume` lets the model think once more.",
+                code="repeated_rejected_action",
+            )
 
 
 def _refuse_if_fruitless(messages: list[AnyMessage]) -> None:

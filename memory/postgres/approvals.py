@@ -7,9 +7,11 @@ from psycopg.types.json import Json
 
 from memory.approvals import Approval, Ballot, Judge, NewApproval, Proposal, Revision, Ruling, Vote
 from memory.errors import InterlockError, NotFoundError, RefusedError
+from memory.outbox import Event
 from memory.people import Identity
 from memory.postgres.audit import append, on_record
 from memory.postgres.database import Connection, Database
+from memory.postgres.outbox import PostgresOutbox
 from memory.text import clean
 
 SELECT = """
@@ -20,12 +22,13 @@ SELECT a.*, r.requester, r.requester_source, r.starter, r.starter_source,
 FROM interlock.approval a JOIN interlock.run r USING (thread_id)
 """
 AGENT = Identity("agent", "process")
+DEADLINE = Identity("deadline", "process")
 POLICY = Identity("policy", "policy")
 
 
 class PostgresApprovals:
-    def __init__(self, database: Database) -> None:
-        self._database = database
+    def __init__(self, database: Database, outbox: PostgresOutbox | None = None) -> None:
+        self._database, self._outbox = database, outbox
 
     async def open(self, questions: Sequence[NewApproval]) -> Sequence[Approval]:
         ids = [question.approval_id for question in questions]
@@ -34,7 +37,7 @@ class PostgresApprovals:
         if missing:
             async with self._database.transaction() as db:
                 for question in missing:
-                    await insert(db, question)
+                    await insert(db, question, self._outbox)
             return await self.open(questions)
         return [found[name] for name in ids]
 
@@ -119,6 +122,21 @@ class PostgresApprovals:
             {"thread": thread_id},
         )
 
+    async def remind(self, thread_id: str | None = None) -> int:
+        async with self._database.connection() as db:
+            due = await (await db.execute(TO_REMIND, {"thread": thread_id})).fetchall()
+        return sum([await self._reminded(row["approval_id"]) for row in due])
+
+    async def _reminded(self, approval_id: str) -> bool:
+        async with self._database.transaction() as db:
+            await db.execute(LOCK_RUN, (approval_id,))
+            row = await (await db.execute(REMIND, (approval_id,))).fetchone()
+            if row is not None:
+                if self._outbox:
+                    await self._outbox.put(db, "reminder", row["thread_id"], approval_id)
+                await append(db, row["thread_id"], "approval_reminded", DEADLINE, {"approval_id": approval_id})
+        return row is not None
+
     async def _write(self, db: Connection, approval: Approval, ballot: Ballot, ruling: Ruling) -> None:
         new = ruling.modified or Revision(approval.args, approval.args_sha256, approval.tier, approval.required, approval.rules)
         version = approval.version + (1 if ruling.modified else 0)
@@ -132,12 +150,14 @@ class PostgresApprovals:
             "args_sha256": new.args_sha256, "tier": new.tier, "required": new.required, "rules": Json({**approval.rules, **new.rules}),
             "outcome": ruling.outcome and Json(ruling.outcome), "deadline": new.rules.get("deadline") if ruling.modified else None,
         })  # fmt: skip
+        if ruling.status == "expired" and self._outbox:
+            await self._outbox.put(db, "expired", approval.thread_id, approval.approval_id)
         if ruling.status != "pending":
             await db.execute("UPDATE interlock.run SET wake_seq = wake_seq + 1 WHERE thread_id = %s", (approval.thread_id,))
         told = await _on_the_record(db, approval, ballot, ruling, new, version)
         await append(db, approval.thread_id, _kind_of(ruling), ruling.by or ballot.actor, told)
         if ruling.successor:
-            await insert(db, ruling.successor)
+            await insert(db, ruling.successor, self._outbox, escalated=True)
 
     async def pre_approve(self, question: NewApproval) -> Approval:
         comment = f"pre-approved by the rule {question.rules['rule']!r}"
@@ -167,14 +187,19 @@ class PostgresApprovals:
         return [approval_of(row) for row in rows]
 
 
-async def insert(db: Connection, new: NewApproval) -> bool:
+async def insert(db: Connection, new: NewApproval, outbox: PostgresOutbox | None = None, *, escalated: bool = False) -> bool:
     """Puts a question and its place on the record. False if it is there already; then nothing happens."""
     done = await db.execute(INSERT, {
         "approval_id": new.approval_id, "thread_id": new.thread_id, "call_key": new.call_key, "tool_call_id": new.tool_call_id,
         "kind": new.kind, "tool": new.tool, "args": Json(new.args), "args_sha256": new.args_sha256,
         "schema_sha256": new.schema_sha256, "note": new.note, "said": new.said, "tier": new.tier, "required": new.required,
         "rules": Json({**new.rules, "secret": list(new.secret)}), "graph_version": new.graph_version, "deadline": new.deadline,
+        "reminder": new.rules.get("reminder"),
     })  # fmt: skip
+    if done.rowcount and outbox:
+        raised = escalated and outbox.wants("escalated")
+        event: Event = "escalated" if raised else "unknown_outcome" if new.kind == "unknown_outcome" else "asked"
+        await outbox.put(db, event, new.thread_id, new.approval_id)
     if done.rowcount and new.kind in {"pre_execution", "final_answer"} and not await _asked_before(db, new):
         verdict = "pre_approve" if new.rules.get("pre_approved") else "ask"
         await proposed(db, new.thread_id, Proposal(
@@ -264,11 +289,11 @@ VOTES = "SELECT * FROM interlock.decision WHERE approval_id = %s ORDER BY at"
 INSERT = """
 INSERT INTO interlock.approval (
     approval_id, thread_id, call_key, tool_call_id, kind, tool, args, proposed_args, args_sha256, schema_sha256, note, said, tier,
-    required, rules, graph_version, expires_at)
+    required, rules, graph_version, expires_at, remind_at)
 VALUES (
     %(approval_id)s, %(thread_id)s, %(call_key)s, %(tool_call_id)s, %(kind)s, %(tool)s, %(args)s, %(args)s, %(args_sha256)s,
     %(schema_sha256)s, %(note)s, %(said)s, %(tier)s, %(required)s, %(rules)s, %(graph_version)s,
-    clock_timestamp() + make_interval(secs => %(deadline)s))
+    clock_timestamp() + make_interval(secs => %(deadline)s), clock_timestamp() + make_interval(secs => %(reminder)s))
 ON CONFLICT (approval_id) DO NOTHING
 """
 INSERT_VOTE = """
@@ -284,6 +309,17 @@ WHERE thread_id = %(thread_id)s AND kind = 'action_proposed' AND payload ->> 'ca
 """
 INSERT_SHOWN = """
 INSERT INTO interlock.shown (approval_id, version, actor, actor_source) VALUES (%s, %s, %s, %s) ON CONFLICT DO NOTHING
+"""
+TO_REMIND = """
+SELECT approval_id FROM interlock.approval
+WHERE status = 'pending' AND reminded_at IS NULL AND remind_at <= clock_timestamp()
+  AND (expires_at IS NULL OR expires_at > clock_timestamp()) AND (%(thread)s::text IS NULL OR thread_id = %(thread)s)
+ORDER BY remind_at
+"""
+REMIND = """
+UPDATE interlock.approval SET reminded_at = clock_timestamp()
+WHERE approval_id = %s AND status = 'pending' AND reminded_at IS NULL
+RETURNING thread_id
 """
 PRE_APPROVE = """
 UPDATE interlock.approval SET status = 'approved', outcome = %(outcome)s, decided_at = clock_timestamp()

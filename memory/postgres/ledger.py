@@ -13,10 +13,11 @@ from memory.postgres.approvals import insert as open_approval
 from memory.postgres.approvals import proposed
 from memory.postgres.audit import append, on_record
 from memory.postgres.database import Connection, Database
+from memory.postgres.outbox import PostgresOutbox
 from memory.postgres.runs import locked
 
 FIELDS = """call_key, thread_id, tool_call_id, tool, args, args_sha256, approval_id, idempotency_key, status, attempts, result,
-error, started_at, finished_at"""
+error, started_at, finished_at, undo, undoes"""
 ONE = f"SELECT {FIELDS}, lease_epoch FROM interlock.execution WHERE call_key = %s FOR NO KEY UPDATE"  # noqa: S608 - constants
 AGENT = Identity("agent", "process")
 
@@ -27,8 +28,8 @@ class _Undone(Exception):  # noqa: N818 - carries a result out of a transaction 
 
 
 class PostgresLedger:
-    def __init__(self, database: Database) -> None:
-        self._database = database
+    def __init__(self, database: Database, outbox: PostgresOutbox | None = None) -> None:
+        self._database, self._outbox = database, outbox
 
     async def begin(self, lease: Lease, intent: Intent) -> Begun:
         async with self._database.transaction() as db:
@@ -59,6 +60,18 @@ class PostgresLedger:
                 return Begun("running" if epoch == lease.epoch else "unsettled", execution)
             case "unknown":
                 return await self._settled(db, lease, execution, digest=digest)
+
+    async def refuse(self, lease: Lease, intent: Intent, *, why: str) -> None:
+        async with self._database.transaction() as db:
+            await locked(db, lease, lock="FOR SHARE")
+            if await (await db.execute(ONE, (intent.call_key,))).fetchone() is None:
+                await _finish(db, await _insert(db, lease, intent), Result("failed", why), "refused before it began")
+
+    async def compensated(self, lease: Lease, report: Mapping[str, Any]) -> None:
+        async with self._database.transaction() as db:
+            await locked(db, lease)
+            if not (await db.execute(COMPENSATED, (lease.thread_id,))).rowcount:
+                await append(db, lease.thread_id, "compensation_ended", AGENT, report)
 
     async def again(self, lease: Lease, execution: Execution, *, why: str) -> Execution:
         async with self._database.transaction() as db:
@@ -92,7 +105,7 @@ class PostgresLedger:
             done = await db.execute(GIVE_UP, values)
             if not done.rowcount and not (await db.execute(STILL_UNKNOWN, values)).rowcount:
                 return  # another process settled it meanwhile
-            await open_approval(db, question)
+            await open_approval(db, question, self._outbox)
             if done.rowcount:
                 await append(db, execution.thread_id, "execution_unknown", AGENT, {
                     "attempt": execution.attempts, "call_key": execution.call_key, "tool": execution.tool, "why": why,
@@ -109,13 +122,9 @@ class PostgresLedger:
         return [Execution(**row) for row in rows]
 
     async def _first(self, db: Connection, lease: Lease, intent: Intent) -> Begun:
-        if intent.critical and (why := await _not_permitted(db, intent)):
+        if (intent.critical or intent.undoes) and (why := await _not_permitted(db, intent)):
             return Begun("refused", why=why)
-        row = await (await db.execute(INSERT, {
-            **{name: getattr(intent, name) for name in Intent.__slots__}, "args": Json(intent.args), "epoch": lease.epoch,
-        })).fetchone()  # fmt: skip
-        assert row is not None  # noqa: S101 - the row of the run is locked, so nobody else inserts it
-        execution = Execution(**row)
+        execution = await _insert(db, lease, intent)
         args = await on_record(db, intent.args, intent.secret)
         if intent.approval_id is None:
             await proposed(db, intent.thread_id, Proposal(
@@ -157,9 +166,19 @@ class PostgresLedger:
         return following
 
 
+async def _insert(db: Connection, lease: Lease, intent: Intent) -> Execution:
+    row = await (await db.execute(INSERT, {
+        **{name: getattr(intent, name) for name in Intent.__slots__}, "args": Json(intent.args), "epoch": lease.epoch,
+    })).fetchone()  # fmt: skip
+    assert row is not None  # noqa: S101 - the row of the run is locked, so nobody else inserts it
+    return Execution(**row)
+
+
 async def _not_permitted(db: Connection, intent: Intent) -> str | None:
     """The gate. Nothing but a stored, positive approval for this very call and these very arguments lets it pass."""
     row = await (await db.execute(PERMIT, (intent.approval_id,))).fetchone()
+    if intent.undoes is not None:
+        return _may_not_undo(row, intent, await (await db.execute(ONE, (intent.undoes,))).fetchone())
     ours = row is not None and (row["call_key"], row["thread_id"]) == (intent.call_key, intent.thread_id)
     if row is None or not ours or row["kind"] != "pre_execution":
         return "no stored approval permits this call"
@@ -172,11 +191,25 @@ async def _not_permitted(db: Connection, intent: Intent) -> str | None:
     return None
 
 
+def _may_not_undo(permit: Mapping[str, Any] | None, intent: Intent, effect: Mapping[str, Any] | None) -> str | None:
+    """An undo needs an approval of its own, or a rejection that wished it; and something to undo."""
+    if effect is None or effect["thread_id"] != intent.thread_id or effect["status"] != "succeeded":
+        return "there is no effect of this thread that it would undo"
+    if permit is None or permit["thread_id"] != intent.thread_id:
+        return "no stored decision permits this undo"
+    if permit["kind"] == "compensation":
+        ours = (permit["call_key"], permit["args_sha256"]) == (intent.call_key, intent.args_sha256)
+        return None if ours and permit["status"] == "approved" else "what was approved is not this undo"
+    wish = permit["outcome"] or {}
+    wished = permit["status"] == "rejected" and wish.get("then") == "compensate" and intent.undoes in wish.get("undo", [])
+    return None if wished and not intent.critical else "nobody has decided on this undo"
+
+
 async def _started(db: Connection, lease: Lease, execution: Execution, why: str, *, args: Mapping[str, Any] | None = None) -> None:
     """A further attempt runs with the arguments of the first, which are on the record there."""
     await append(db, execution.thread_id, "execution_started", Identity(lease.owner, "process"), {
         "approval_id": execution.approval_id, "args": args, "args_sha256": execution.args_sha256, "attempt": execution.attempts,
-        "call_key": execution.call_key, "epoch": lease.epoch, "tool": execution.tool, "why": why,
+        "call_key": execution.call_key, "epoch": lease.epoch, "tool": execution.tool, "undoes": execution.undoes, "why": why,
     })  # fmt: skip
 
 
@@ -201,15 +234,15 @@ async def _late(db: Connection, execution: Execution, text: str) -> None:
 
 
 PERMIT = """
-SELECT call_key, thread_id, kind, status, args_sha256, coalesce(expires_at <= clock_timestamp(), false) AS overdue
+SELECT call_key, thread_id, kind, status, args_sha256, outcome, coalesce(expires_at <= clock_timestamp(), false) AS overdue
 FROM interlock.approval WHERE approval_id = %s FOR SHARE
 """
 INSERT = f"""
 INSERT INTO interlock.execution (
-    call_key, thread_id, tool_call_id, tool, args, args_sha256, critical, approval_id, idempotency_key, status, lease_epoch)
+    call_key, thread_id, tool_call_id, tool, args, args_sha256, critical, approval_id, idempotency_key, status, lease_epoch, undo, undoes)
 VALUES (
     %(call_key)s, %(thread_id)s, %(tool_call_id)s, %(tool)s, %(args)s, %(args_sha256)s, %(critical)s, %(approval_id)s,
-    %(idempotency_key)s, 'started', %(epoch)s)
+    %(idempotency_key)s, 'started', %(epoch)s, %(undo)s, %(undoes)s)
 RETURNING {FIELDS}
 """  # noqa: S608 - constants
 AGAIN = f"""
@@ -236,6 +269,7 @@ WHERE call_key = %(call_key)s AND attempts = %(attempts)s AND status = 'started'
 STILL_UNKNOWN = """
 SELECT FROM interlock.execution WHERE call_key = %(call_key)s AND attempts = %(attempts)s AND status = 'unknown'
 """
+COMPENSATED = "SELECT FROM interlock.audit_event WHERE thread_id = %s AND kind = 'compensation_ended'"
 LATE = """
 UPDATE interlock.execution SET late = (coalesce(late::jsonb, '[]') || %(late)s::jsonb)::json WHERE call_key = %(call_key)s
 """

@@ -10,6 +10,7 @@ from memory.leases import Lease, LeaseLostError
 from memory.people import Identity
 from memory.postgres.audit import append
 from memory.postgres.database import Connection, Database
+from memory.postgres.outbox import PostgresOutbox
 from memory.runs import ENDED, NewRun, Run, Status
 from memory.text import clean
 
@@ -19,8 +20,8 @@ SELECT *, coalesce(lease_until > clock_timestamp(), false) AS lease_live FROM in
 
 
 class PostgresRuns:
-    def __init__(self, database: Database) -> None:
-        self._database = database
+    def __init__(self, database: Database, outbox: PostgresOutbox | None = None) -> None:
+        self._database, self._outbox = database, outbox
 
     async def create(self, new: NewRun, *, adopted: bool = False, moving: bool = False) -> Run:
         async with self._database.transaction() as db:
@@ -96,6 +97,8 @@ class PostgresRuns:
             await db.execute(SETTLE, {
                 "thread_id": lease.thread_id, "status": status, "final_answer": final_answer, "error": error and Json(error),
             })  # fmt: skip
+            if status in ENDED and self._outbox:
+                await self._outbox.put(db, "ended", lease.thread_id, about=status)
             if status in ENDED:
                 await append(db, lease.thread_id, "thread_ended", Identity(lease.owner, "process"), {
                     "error": dict(error) if error else None, "final_answer": final_answer, "status": status,

@@ -40,3 +40,22 @@ def test_stop_ends_the_thread_with_a_complete_history(agent: Any) -> None:
 
 def test_an_unknown_wish_is_refused(agent: Any) -> None:
     assert agent("reject", "t", "--then", "perhaps", expect=2)["error"]["code"] == "usage"
+
+
+def test_the_same_action_is_not_put_before_people_again_and_again(forked: Any) -> None:
+    """Two times here; then the thread stops with that reason, and a resume lets the model think of something else."""
+    forked.model.always(call("transfer", PAY))
+    two = {"INTERLOCK_REJECTION_LIMIT": "2"}
+    forked("start", "pay", "--thread", "t", expect=3, environment=two)
+    again = forked("reject", "t", expect=3, environment=two)
+    assert again["pending"][0]["args"] == PAY
+    [told] = forked.told()
+    assert "Do not propose it again" in told
+    stopped = forked("reject", "t", expect=8, environment=two)
+    assert (stopped["status"], stopped["pending"], stopped["error"]["code"]) == ("stopped", [], "repeated_rejected_action")
+    assert "people rejected 2 times" in stopped["error"]["message"]
+    assert forked("show", "t", expect=0)["error"] == stopped["error"]
+    assert forked.kinds().count("approval_requested") == 2
+    forked.model.always(call("transfer", LESS))
+    assert forked("resume", "t", expect=3, environment=two)["pending"][0]["args"] == LESS
+    assert forked.world.attempts("transfer") == 0

@@ -23,7 +23,8 @@ from typing import Any
 from bench.cli import Cli, Environment, Process, Result, base_environment
 
 PRELOADED = (
-    "cli", "graph.app", "graph.run", "graph.build", "graph.openai_chat", "graph.practice", "memory.postgres.saver", "openai", "bench.world",
+    "cli", "graph.app", "graph.run", "graph.build", "graph.openai_chat", "graph.practice", "memory.postgres.saver", "openai", "apprise",
+    "bench.world",
 )  # fmt: skip
 ANSWER_SECONDS = 30
 

@@ -14,6 +14,7 @@ from typing import Any, get_args
 from graph.state import Call, CallState, State
 from memory.approvals import ApprovalStatus, Kind, VoteType
 from memory.ledger import ExecutionStatus, Result
+from memory.outbox import Event
 from memory.people import Source
 from memory.reviews import ReviewStatus
 from memory.runs import Status
@@ -45,6 +46,7 @@ def test_statuses_and_kinds_of_the_database_are_those_of_the_ports() -> None:
         ("decision", "type"): "vote_types",
         ("execution", "status"): "execution_statuses",
         ("review", "status"): "review_statuses",
+        ("notification", "event"): "notification_events",
     }
     assert allowed == {place: GOLDEN[group] for place, group in groups.items()}
 
@@ -60,6 +62,7 @@ def names_in_the_code() -> dict[str, list[str]]:
         "identity_sources": sorted(get_args(Source)),
         "migrations": [file.stem for file in MIGRATIONS],
         "nodes": sorted(nodes()),
+        "notification_events": sorted(get_args(Event)),
         "review_statuses": sorted(get_args(ReviewStatus)),
         "run_statuses": sorted(get_args(Status)),
         "state_keys": sorted(State.__annotations__),

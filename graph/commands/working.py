@@ -1,0 +1,124 @@
+"""Commands that work for everybody: a worker that does what is due, and the messages that wait to be sent."""
+
+import asyncio
+import signal
+from contextlib import suppress
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from graph import screen, view
+from graph.commands.opening import run
+from graph.commands.options import Json
+from graph.commands.running import advanced, driver_of
+from graph.console import Commands, Session, Shown, width
+from memory.errors import BusyError, InterlockError, UnavailableError
+
+if TYPE_CHECKING:
+    from graph.app import App
+
+commands = Commands()
+SCAN_SECONDS = 1.0
+LONGEST_BACK_OFF = 60.0  # seconds, for a thread that could not go on
+Concurrency = Annotated[int, typer.Option("--concurrency", metavar="N", min=1, max=32, help="How many threads it drives at once.")]
+
+
+@commands.command()
+def worker(concurrency: Concurrency = 2, json: Json = False) -> None:
+    """Drive on what was decided or left behind, close and raise what is overdue, remind people, and send messages; until SIGTERM.
+
+    The first SIGTERM or Ctrl-C lets it finish what it is doing, the second one does not.
+
+    Example: interlock worker --concurrency 4
+    """
+
+    async def work(application: "App", session: Session) -> Shown:
+        return await Worker(application, session, concurrency).work()
+
+    run(json, work, connections=4 + 2 * concurrency)
+
+
+class Worker:
+    """Looks once a second; what no signal announces is found all the same."""
+
+    def __init__(self, application: "App", session: Session, concurrency: int) -> None:
+        self.application, self.session, self.concurrency = application, session, concurrency
+        self.stopping = asyncio.Event()
+        self.driven: dict[str, asyncio.Task[None]] = {}
+        self.failures: dict[str, int] = {}  # in a row, by thread
+        self.not_before: dict[str, float] = {}
+        self.count = 0
+
+    async def work(self) -> Shown:
+        me = asyncio.current_task()
+        for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
+            asyncio.get_running_loop().add_signal_handler(number, self._stop, me)
+        driver_of(self.application, self.session)  # a mistake in the settings is told at once
+        self.session.say(f"The worker has begun; it drives {self.concurrency} threads at once. SIGTERM ends it.")
+        while not self.stopping.is_set():
+            try:
+                await self._look()
+            except UnavailableError as error:
+                self.session.say(f"{error.message} The worker waits for it.")
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self.stopping.wait(), SCAN_SECONDS)
+        if self.driven:
+            self.session.say(f"Stopping: {len(self.driven)} threads come to where they wait or end. A second signal ends it at once.")
+            await asyncio.wait(self.driven.values())
+        return Shown({"stopped": True, "driven": self.count}, f"The worker has ended; it drove threads {self.count} times.")
+
+    def _stop(self, me: "asyncio.Task[Any] | None") -> None:
+        if self.stopping.is_set() and me is not None:
+            for task in (*self.driven.values(), me):
+                task.cancel()
+        self.stopping.set()
+
+    async def _look(self) -> None:
+        await self.application.remind()
+        now = asyncio.get_running_loop().time()
+        for left in await self.application.left():
+            name = left.thread_id
+            if len(self.driven) < self.concurrency and name not in self.driven and self.not_before.get(name, 0) <= now:
+                self.driven[name] = asyncio.create_task(self._drive(name))
+
+    async def _drive(self, thread_id: str) -> None:
+        self.session.say(f"thread {thread_id}")
+        self.count += 1
+        problem: InterlockError | None = None
+        try:
+            await advanced(self.application.driver(), thread_id)
+        except BusyError:
+            pass
+        except InterlockError as error:
+            problem = error
+        finally:
+            del self.driven[thread_id]
+        if problem is None:
+            self.failures.pop(thread_id, None)
+            return
+        failures = self.failures[thread_id] = self.failures.get(thread_id, 0) + 1
+        pause = min(LONGEST_BACK_OFF, 2.0**failures)
+        self.not_before[thread_id] = asyncio.get_running_loop().time() + pause
+        self.session.say(f"thread {thread_id}: {problem.message} It is tried again in {pause:g} s.")
+
+
+@commands.command()
+def notify(
+    now: Annotated[bool, typer.Option("--now", help="Also what waits for its next attempt.")] = False,
+    json: Json = False,
+) -> None:
+    """Send the messages that are due, through the policy file's [notify]; list what could not be sent.
+
+    Example: interlock notify --now
+    """
+
+    async def work(application: "App", session: Session) -> Shown:
+        del session
+        tally = await application.courier.deliver(now=now)
+        rows = [view.message(one) for one in await application.outbox.left()]
+        columns = ("id", "event", "thread_id", "target", "attempts", "next_at", "error")
+        listed = screen.table(rows, columns, f"{tally.sent} sent; nothing waits to be sent.", width=width())
+        code = UnavailableError.exit_code if tally.failed else 0
+        return Shown({"sent": tally.sent, "failed": tally.failed, "left": rows}, listed, code)
+
+    run(json, work)
