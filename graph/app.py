@@ -14,6 +14,7 @@ from graph.deciding import Electorate
 from graph.identity import acting
 from graph.policy import Policy, load_policy
 from graph.settings import Settings, read_environment
+from graph.stop import Stop
 from memory.approvals import Approval
 from memory.errors import NotFoundError, RefusedError, UsageError
 from memory.leases import is_dead
@@ -47,6 +48,7 @@ class App:
     embedded: bool
     on_token: Callable[[str], None] | None = None
     tell: Tell = lambda _what, _details: None
+    stop: Stop = field(default_factory=Stop)
     _registry: "Registry | None" = field(default=None, init=False)
     _policy: Policy | None = field(default=None, init=False)
 
@@ -97,7 +99,7 @@ class App:
         registry = self.registry
         return Ports(
             runs=self.runs, approvals=self.approvals, ledger=self.ledger, registry=registry, electorate=self.electorate,
-            policy=self.policy, on_token=self.on_token, tell=self.tell,
+            policy=self.policy, on_token=self.on_token, tell=self.tell, stop=self.stop,
             model=choose_model(self.settings, [tool.langchain for tool in registry]),
         )  # fmt: skip
 
@@ -187,14 +189,17 @@ def ambiguous(name: str, found: Sequence[Approval]) -> UsageError:
 
 @asynccontextmanager
 async def open_app(
-    settings: Settings, *, on_token: Callable[[str], None] | None = None, tell: Tell = lambda _what, _details: None
+    settings: Settings,
+    *,
+    on_token: Callable[[str], None] | None = None,
+    tell: Tell = lambda _what, _details: None,
+    stop: Stop | None = None,
 ) -> AsyncIterator[App]:
     """Starts the embedded server where no database is named, and brings an empty database up to the code."""
     embedded = settings.database_url is None
     async with Database(await _address(settings)) as database:
         await prepare(database, embedded=embedded)
-        yield App(settings, database, embedded, on_token, tell)
-
+        yield App(settings, database, embedded, on_token, tell, stop or Stop())
 
 
 def embedded_server(settings: Settings) -> EmbeddedServer:

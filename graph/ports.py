@@ -7,6 +7,7 @@ from typing import Any
 from graph.deciding import Electorate
 from graph.model import Model
 from graph.policy import Policy
+from graph.stop import Stop
 from memory.approvals import Approvals
 from memory.ledger import Ledger
 from memory.runs import Runs
@@ -29,3 +30,4 @@ class Ports:
     left: dict[str, int] = field(default_factory=dict)
     on_token: Callable[[str], None] | None = None
     tell: Callable[[str, dict[str, Any]], None] = lambda _what, _details: None
+    stop: Stop = field(default_factory=Stop)

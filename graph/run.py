@@ -9,7 +9,9 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager, suppress
 from typing import Any
 
+from langgraph.errors import GraphDrained
 from langgraph.graph.state import CompiledStateGraph
+from langgraph.runtime import RunControl
 from langgraph.types import Command, StateSnapshot
 
 from graph.approval import judge_with
@@ -25,6 +27,7 @@ from memory.approvals import Ballot
 from memory.errors import (
     ConflictError,
     InterlockError,
+    InterruptedByPersonError,
     NotFoundError,
     RefusedError,
     RunFailedError,
@@ -51,6 +54,7 @@ class Driver:
 
     async def advance(self, thread_id: str) -> Run:
         """Until the thread ends or waits for a person. Raises NotFoundError, BusyError, or how the run failed."""
+        self.ports.stop.thread_id = thread_id
         run = await self.ports.runs.get(thread_id) or await self._adopt(thread_id)
         if run.status in OVER and not await self._unsettled(run):
             return run
@@ -79,6 +83,11 @@ class Driver:
             if run.status in ENDED or (run.cancel_requested and await self._cancel(lease, run, before)):
                 return
             step = await self._next(run, before)
+            if step is not None and self.ports.stop.requested:
+                raise InterruptedByPersonError(
+                    "Stopped; what was under way has ended and is recorded.",
+                    remedy=f"Go on with: interlock resume {run.thread_id}", thread_id=run.thread_id,
+                )  # fmt: skip
             if step is None:
                 if await self._settle(lease, run, before):
                     return
@@ -112,12 +121,16 @@ class Driver:
         return None
 
     async def _invoke(self, lease: Lease, run: Run, step: Any) -> None:
-        value = None if step is Nothing else step
+        value, control = None if step is Nothing else step, RunControl()
+        self.ports.stop.drain = control.request_drain
+        steps: Any = self.graph.astream(  # type: ignore[call-overload]
+            value, _config(run.thread_id), stream_mode=["tasks"], durability=DURABILITY, control=control
+        )
         try:
-            async for kind, event in self.graph.astream(value, _config(run.thread_id), stream_mode=["tasks"], durability=DURABILITY):  # type: ignore[call-overload]
+            async for kind, event in steps:
                 if kind == "tasks":
                     self.ports.tell("node_started" if "input" in event else "node_ended", {"node": event["name"]})
-        except CancelRequested:
+        except (CancelRequested, GraphDrained):
             return
         except StoppedError as error:
             await self._fail(lease, run, error, "stopped")

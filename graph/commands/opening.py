@@ -1,12 +1,13 @@
 """Opens the application for one command."""
 
 import asyncio
-import signal
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, NoReturn
 
+from graph.commands.signals import heeded
 from graph.commands.token import OPERATOR_TOKEN
 from graph.console import Session, Shown, present
+from graph.stop import Stop
 from memory.people import Identity
 
 if TYPE_CHECKING:
@@ -19,14 +20,11 @@ def run(json_wanted: bool, work: Callable[["App", Session], Awaitable[Shown]]) -
     async def opened(session: Session) -> Shown:
         from graph.app import open_app
 
-        me = asyncio.current_task()
-        if me is not None:
-            for number in (signal.SIGTERM, signal.SIGHUP):
-                asyncio.get_running_loop().add_signal_handler(number, me.cancel)
-
         on_token = session.token if session.terminal and session.watched else None
-        async with open_app(session.settings, on_token=on_token, tell=session.tell) as application, session.ticking():
-            return await work(application, session)
+        stop = Stop()
+        with heeded(session, stop):
+            async with open_app(session.settings, on_token=on_token, tell=session.tell, stop=stop) as application, session.ticking():
+                return await work(application, session)
 
     present(json_wanted, lambda: asyncio.run(opened(Session(json_wanted))))
 

@@ -10,10 +10,10 @@ from graph import screen, view
 from graph.commands.opening import run, who
 from graph.commands.options import As, Detach, Json, Thread
 from graph.commands.running import EXIT, advanced, drive, driver_of, go_on, standing
-from graph.console import Commands, InterruptedByPersonError, Session, Shown, width
+from graph.console import Commands, Session, Shown, width
 from graph.identity import named
 from graph.version import GRAPH_VERSION
-from memory.errors import ConflictError, InterlockError, UsageError
+from memory.errors import ConflictError, InterlockError, InterruptedByPersonError, UsageError
 from memory.people import Identity
 from memory.runs import NewRun, Run, Status
 from memory.text import clean

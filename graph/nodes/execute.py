@@ -40,8 +40,11 @@ def make_execute(ports: Ports) -> Node:
     async def execute_tools(work: Work, config: RunnableConfig) -> dict[str, Any]:
         thread_id = str(config["configurable"]["thread_id"])
         async with driving(ports, thread_id) as lease:
-            await open_all(ports, thread_id, work["ask"])
-            return await _Performance(ports, lease, work["call"]).result()
+            if ports.stop.requested:
+                return {}  # it has not begun, and does not: it stays open
+            with ports.stop.calling():
+                await open_all(ports, thread_id, work["ask"])
+                return await _Performance(ports, lease, work["call"]).result()
 
     return execute_tools
 
@@ -66,6 +69,8 @@ class _Performance:
         self.judged = await judge_anew(self.ports, self.lease.thread_id, self.call)
         intent = self._intent()
         reach("before_intent")
+        if self.ports.stop.requested:
+            return {}
         begun = await self.ports.ledger.begin(self.lease, intent) if intent else await self._past()
         if begun.state == "refused" and not begun.execution and intent and await self._is_pre_approved(intent):
             begun = await self.ports.ledger.begin(self.lease, intent)

@@ -325,6 +325,11 @@ class Terminal(_Started):
             pass
         return self._finish(self.popen, self._shown, b"", traceback_allowed)
 
+    def hang_up(self) -> None:
+        """The terminal is gone, as when its window is closed."""
+        os.close(self._master)
+        self._master, self._ended = -1, True
+
     def close(self) -> None:
         _kill_group(self.popen)
         self.popen.wait(10)
