@@ -20,7 +20,7 @@ from graph.deciding import OVER, expire
 from graph.holding import CancelRequested
 from graph.nodes.reject import ending
 from graph.ports import Ports
-from graph.questions import question_of, unknown
+from graph.questions import asked_anew, proposed_action, question_of, unknown
 from graph.routing import open_calls
 from graph.version import GRAPH_VERSION
 from memory.approvals import Ballot
@@ -82,6 +82,9 @@ class Driver:
             before = await self._state(run.thread_id)
             if run.status in ENDED or (run.cancel_requested and await self._cancel(lease, run, before)):
                 return
+            if _is_fresh_copy(run, before):
+                await self._make_it_its_own(run, before)
+                continue
             step = await self._next(run, before)
             if step is not None and self.ports.stop.requested:
                 raise InterruptedByPersonError(
@@ -200,6 +203,13 @@ class Driver:
         seen = (await self._run(run.thread_id)).wake_seq
         return await self.ports.runs.settle(lease, seen_wake_seq=seen, status="cancelled")
 
+    async def _make_it_its_own(self, run: Run, at: StateSnapshot) -> None:
+        """What a fork took over unanswered is looked up in the ledger, and asked anew before it runs here."""
+        calls = [asked_anew(call, run.thread_id) for call in open_calls(at.values)]  # type: ignore[arg-type]  # the values of our own state
+        waiting = next((call for call in calls if call["state"] == "waiting"), None)
+        update = {"tool_calls": calls, "proposed_action": proposed_action(waiting), "awaiting_human_approval": waiting is not None}
+        await self.graph.aupdate_state(_config(run.thread_id), update, as_node="after_tools")
+
     async def _adopt(self, thread_id: str) -> Run:
         """A thread that only its checkpoint knows of: with every other table lost, it asks the same question again."""
         at = await self._state(thread_id)
@@ -274,6 +284,12 @@ def _config(thread_id: str) -> Any:
 
 def _place(at: StateSnapshot) -> Any:
     return at.config["configurable"].get("checkpoint_id"), [len(task.interrupts) for task in at.tasks]
+
+
+def _is_fresh_copy(run: Run, at: StateSnapshot) -> bool:
+    if run.forked_from is None or run.graph_version != GRAPH_VERSION or (at.metadata or {}).get("source") != "fork":
+        return False
+    return bool(at.next and open_calls(at.values))  # type: ignore[arg-type]  # the values of our own state
 
 
 def _refuse_if_changed(run: Run, at: StateSnapshot) -> None:

@@ -24,6 +24,7 @@ def thread(run: Run, approvals: Sequence[Approval], executions: Sequence[Executi
         "error": dict(run.error) if run.error else None,
         "requester": run.requester.name,
         "input": run.input,
+        "forked_from": run.forked_from,
         "pending": [question(approval) for approval in approvals if approval.status == "pending"],
         "executions": [execution(one) for one in executions],
     }

@@ -111,7 +111,9 @@ class Bank:
 
     def _judge_record(self, events: list[dict[str, Any]]) -> None:
         kinds = [event["kind"] for event in events]
-        assert kinds.count("execution_succeeded") + kinds.count("execution_resolved") == 1
+        settled = [event["payload"]["status"] for event in events if event["kind"] == "execution_resolved"]
+        assert kinds.count("execution_succeeded") + settled.count("succeeded") == 1
+        assert len(settled) == self.unknowns
         assert kinds.count("thread_ended") == 1 and kinds[-1] == "thread_ended"
         assert kinds.count("execution_unknown") == self.unknowns
         if self.kind != "note_add":
