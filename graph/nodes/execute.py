@@ -237,8 +237,10 @@ class _Performance:
         }  # fmt: skip
         asked["verdict"] = {**verdict.as_json(), "action": "ask"}
         await self._refused(why)
+        tried = self.call["permit"]
         question = await self._opened(asked)
-        while question.status == "approved" and question.overdue:  # that approval has had its time: a new round
+        # It has had its time, or it is the very one that the gate has just refused: a new round.
+        while question.status == "approved" and (question.overdue or question.approval_id == tried):
             asked["round"] += 1
             question = await self._opened(asked)
         if question.thread_id != self.lease.thread_id:

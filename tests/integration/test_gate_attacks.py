@@ -3,95 +3,37 @@
 Judged by the file that the tool writes.
 """
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
 from contextlib import suppress
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import psycopg
 import pytest
+from bench.in_process import ALICE, CONFIG, InProcess
 from bench.postgres import PostgresBench
 from bench.world import World
-from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
+from langchain_core.messages import AIMessage
 from langgraph.types import Command, Send
 from psycopg.rows import dict_row
 
-from graph.answer import Answer, ProposedCall
-from graph.app import App, open_app
-from graph.build import build
+from graph.app import open_app
 from graph.deciding import decide
-from graph.run import Driver
 from graph.settings import Settings
-from memory.approvals import Approval, Ballot
+from memory.approvals import Ballot
 from memory.errors import InterlockError, StaleError
-from memory.people import Identity
-from memory.runs import NewRun
 
-ALICE = Identity("alice", "claimed")
-CONFIG: Any = {"configurable": {"thread_id": "t"}}
 DRIVEN: Any = {"durability": "sync"}
 
 
-class PayBob:
-    """Pays bob, once, and is content with whatever came out."""
-
-    is_practice = False
-
-    async def answer(self, messages: Sequence[BaseMessage], **_: Any) -> Answer:
-        if any(isinstance(message, ToolMessage) for message in messages):
-            return Answer("Done.")
-        return Answer("", (ProposedCall("transfer", {"to": "bob", "amount": 5}, None, ""),))
-
-
-class Attacked:
-    """A thread `t` that waits for a person, and what an attacker has of it: the graph, and the tables."""
-
-    def __init__(self, application: App, bench: PostgresBench, url: str) -> None:
-        ports = replace(application.ports(), model=PayBob())  # type: ignore[arg-type]  # all that is asked of a model
-        self.graph: Any = build(ports).compile(checkpointer=application.saver())
-        self.driver = Driver(ports, self.graph, lease_seconds=30, step_limit=50)
-        self.application, self._bench, self._url = application, bench, url
-
-    async def begin(self) -> Approval:
-        version = self.application.registry.version
-        await self.application.runs.create(NewRun("t", "pay", ALICE, ALICE, "default", "1", version))
-        await self.driver.advance("t")
-        return await self.question()
-
-    async def question(self) -> Approval:
-        [one] = [one for one in await self.application.approvals.of_thread("t") if one.status == "pending"]
-        return one
-
-    async def vote(self, kind: Any, **detail: Any) -> None:
-        await decide(self.application, await self.question(), Ballot(kind, ALICE, "", detail, 1))
-
-    async def call(self) -> Any:
-        return (await self.graph.aget_state(CONFIG)).values["tool_calls"][0]
-
-    def sql(self, query: str, *values: Any) -> Any:
-        """As the owner of everything, past every trigger."""
-        with self._bench.admin(self._url) as database:
-            database.execute("SET session_replication_role = replica")
-            done = database.execute(query, values)  # type: ignore[arg-type]
-            return done.fetchall() if done.description else None
-
-    async def whys(self) -> list[str]:
-        events = await self.application.audit.events("t")
-        return [event.content["why"] for event in events if event.kind == "execution_refused"]
-
-    async def stands(self) -> Any:
-        return await self.application.view("t")
-
-
 @pytest.fixture
-async def attacked(database_url: str, tmp_path: Path, world: World, postgres_server: PostgresBench) -> AsyncIterator[Attacked]:
+async def attacked(database_url: str, tmp_path: Path, world: World, postgres_server: PostgresBench) -> AsyncIterator[InProcess]:
     settings = Settings(home=tmp_path, database_url=database_url, tools=("bench.tools_for_tests:TOOLS",))
     async with open_app(settings) as application:
-        yield Attacked(application, postgres_server, database_url)
+        yield InProcess(application, postgres_server, database_url)
 
 
-async def test_a_jump_to_the_tools(attacked: Attacked, world: World) -> None:
+async def test_a_jump_to_the_tools(attacked: InProcess, world: World) -> None:
     """With the call as it waits, dressed as decided; and without any call. The question stands, and can still be answered."""
     await attacked.begin()
     ready = {**await attacked.call(), "state": "ready", "outcome": {"type": "approve", "by": "alice"}}
@@ -119,7 +61,7 @@ FORGED: dict[str, dict[str, Any]] = {
 
 @pytest.mark.parametrize("changes", FORGED.values(), ids=FORGED)
 @pytest.mark.parametrize("approved", [False, True])
-async def test_a_fabricated_call(attacked: Attacked, world: World, changes: dict[str, Any], approved: bool) -> None:
+async def test_a_fabricated_call(attacked: InProcess, world: World, changes: dict[str, Any], approved: bool) -> None:
     """An approval of the true call, even a given one, permits only the true call."""
     await attacked.begin()
     if approved:
@@ -144,7 +86,7 @@ async def test_a_fabricated_call(attacked: Attacked, world: World, changes: dict
         assert any(one["note"].startswith("Asked again: ") for one in stands["pending"])
 
 
-async def test_back_to_an_old_checkpoint(attacked: Attacked, world: World) -> None:
+async def test_back_to_an_old_checkpoint(attacked: InProcess, world: World) -> None:
     """It was superseded and is gone; put back by hand, it is still no place to go on from."""
     await attacked.begin()
     old = (await attacked.graph.aget_state(CONFIG)).config
@@ -183,7 +125,7 @@ ROWS = {
 
 
 @pytest.mark.parametrize("row", ROWS)
-async def test_a_forged_row(attacked: Attacked, world: World, row: str) -> None:
+async def test_a_forged_row(attacked: InProcess, world: World, row: str) -> None:
     await attacked.begin()
     query, why = ROWS[row]
     if row != "approved by hand":
@@ -196,7 +138,7 @@ async def test_a_forged_row(attacked: Attacked, world: World, row: str) -> None:
     assert (await attacked.stands())["executions"] == []
 
 
-async def test_a_decision_that_was_edited_on_the_record(attacked: Attacked, world: World) -> None:
+async def test_a_decision_that_was_edited_on_the_record(attacked: InProcess, world: World) -> None:
     """A rejection, turned into an approval in both places, without computing the chain anew."""
     await attacked.begin()
     await attacked.vote("reject")
@@ -209,7 +151,7 @@ async def test_a_decision_that_was_edited_on_the_record(attacked: Attacked, worl
     assert any("not on the record" in one for one in await attacked.whys())
 
 
-async def test_a_fork_inherits_what_was_done_and_asks_anew(attacked: Attacked, world: World, database_url: str) -> None:
+async def test_a_fork_inherits_what_was_done_and_asks_anew(attacked: InProcess, world: World, database_url: str) -> None:
     first = await attacked.begin()
     runs, approvals = attacked.application.runs, attacked.application.approvals
     await runs.fork("t", "copy", ALICE)
@@ -229,7 +171,7 @@ async def test_a_fork_inherits_what_was_done_and_asks_anew(attacked: Attacked, w
         assert [row["thread_id"] for row in await forked.fetchall()] == ["copy", "t"]
 
 
-async def test_a_fork_acts_when_people_approve_it_there(attacked: Attacked, world: World) -> None:
+async def test_a_fork_acts_when_people_approve_it_there(attacked: InProcess, world: World) -> None:
     """Approved on the first thread and not begun there: on the copy it is asked, and then both know that it was done."""
     await attacked.begin()
     await attacked.vote("approve")
