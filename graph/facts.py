@@ -48,7 +48,8 @@ async def facts_of(stores: Stores, thread_id: str, *, without: str = "") -> Fact
         for one in await stores.ledger.of_thread(name):
             if one.call_key != without and one.started_at < until:
                 asked = entries.setdefault(one.call_key, {"decision": "", "by": "", "rule": ""})
-                entries[one.call_key] = {**asked, "tool": one.tool, "args": one.args, "status": one.status, "at": one.started_at.isoformat()}
+                ran = {"tool": one.tool, "args": one.args, "status": one.status, "at": one.started_at.isoformat()}
+                entries[one.call_key] = {**asked, **ran}
     return Facts(
         requester=run.requester.name if run else "unknown",
         tenant=run.tenant if run else "default",

@@ -217,7 +217,8 @@ HOLD = "SELECT FROM interlock.run WHERE thread_id = %(source)s FOR SHARE"
 FORK = """
 INSERT INTO interlock.run (
     thread_id, input, requester, requester_source, starter, starter_source, tenant, lineage_root, graph_version, tools_version, forked_from)
-SELECT %(thread_id)s, input, requester, requester_source, starter, starter_source, tenant, lineage_root, graph_version, tools_version, thread_id
+SELECT %(thread_id)s, input, requester, requester_source, starter, starter_source, tenant, lineage_root, graph_version, tools_version,
+    thread_id
 FROM interlock.run WHERE thread_id = %(source)s
 ON CONFLICT (thread_id) DO NOTHING
 RETURNING *, false AS lease_live

@@ -1,8 +1,8 @@
 """The official saver of LangGraph with one statement changed: a checkpoint is stored only under a current lease, and replaces older ones.
 
 See migrations 0005 and 0009: lease, head and the record of the transition are checked and written inside that statement, and what the
-checkpoint supersedes is dropped there, so it costs no commit more than the official saver's. It takes one less where a task runs alone: what
-that task wrote stands in the checkpoint that follows at once, so it is not stored before.
+checkpoint supersedes is dropped there, so it costs no commit more than the official saver's. It takes one less where a task runs alone:
+what that task wrote stands in the checkpoint that follows at once, so it is not stored before.
 """
 
 from collections.abc import AsyncIterator, Iterator, Sequence

@@ -1,8 +1,8 @@
 """A pooler in transaction mode, as far as matters here: a client has a server's session for one transaction, and then maybe another one.
 
-It speaks PostgreSQL's own protocol and hands its few sessions round in turn, so whatever a client leaves in a session (a prepared statement,
-a setting, a lock) is met by another client, or missed. Real ones can do more; none keeps a session for a client. It has no pipeline
-mode and no COPY FROM.
+It speaks PostgreSQL's own protocol and hands its few sessions round in turn, so whatever a client leaves in a session (a prepared
+statement, a setting, a lock) is met by another client, or missed. Real ones can do more; none keeps a session for a client. It has no
+pipeline mode and no COPY FROM.
 """
 
 import asyncio

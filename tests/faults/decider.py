@@ -28,7 +28,6 @@ from memory.people import Identity
 from memory.runs import NewRun
 
 
-
 class PayOnce:
     """A model that pays 5 to whom the task names, and is content with whatever came out."""
 

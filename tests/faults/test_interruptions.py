@@ -146,7 +146,9 @@ def test_eight_recover_at_once(commands: ForkedCli, model_server: OpenAIServer, 
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
-def test_asked_to_stop_it_ends_the_call_and_stops(slowly: ForkedCli, model_server: OpenAIServer, world: World, number: signal.Signals) -> None:
+def test_asked_to_stop_it_ends_the_call_and_stops(
+    slowly: ForkedCli, model_server: OpenAIServer, world: World, number: signal.Signals
+) -> None:
     """A service manager, or a terminal that is closed: what is under way ends and is recorded, and nothing more begins."""
     process = begin_payment(slowly, model_server, world, as_json=False)
     process.signal(number)

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+import psycopg
 import pytest
 from bench.cli import Cli
 from faults.bank import KINDS, NOTHING_DECLARED, THREAD, Bank
@@ -24,6 +25,10 @@ EFFECT = ("before", "during", "after")  # in the tool itself: bench.world
 
 # Here a tool that declares nothing leaves a question.
 UNCERTAIN = ("after_intent", "after_effect", *(f"{moment} the effect" for moment in EFFECT))
+
+TERMINATE = """
+SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'interlock' AND datname = current_database()
+"""
 
 Judged = Callable[[Bank, str, str], None]
 
@@ -140,6 +145,30 @@ def test_frozen_beyond_the_lease(
     assert sleeper.wait().exit_code in {0, 3, 5}
     bank.finish()
     record_property("fault", {"command": "frozen", "point": point, **bank.judge()})
+
+
+@pytest.mark.parametrize("kind", KINDS if FULL else ["transfer_tx"])
+def test_every_session_is_ended_again_and_again(
+    open_bank: Callable[[str], Bank], record_property: Callable[[str, object], None], database_url: str, kind: str
+) -> None:
+    """As by a proxy that drops connections: the command comes through, or says how to go on; nothing is lost or done twice."""
+    bank = open_bank(kind)
+    words = ("start", "pay", "--thread", THREAD) if kind == "note_add" else ("approve", THREAD)
+    if kind != "note_add":
+        bank.run("start", "pay", "--thread", THREAD).expect(3)
+    process = bank.cli.spawn(*words, "--json")
+    with psycopg.connect(database_url, autocommit=True) as connection:
+        while process.running:
+            connection.execute(TERMINATE)
+            time.sleep(0.1)
+    ended = process.wait()
+    if ended.exit_code not in {0, 3}:
+        error = ended.expect(7).json["error"]
+        assert "interlock resume" in error["remedy"] or "thread_id" not in error
+    if not bank.run("runs").json["runs"] or bank.run("inbox").json["pending"]:
+        bank.run(*words)  # it had not come so far
+    bank.finish()
+    record_property("fault", {"command": "sessions", "point": "all the time", **bank.judge()})
 
 
 def test_no_point_is_left_out() -> None:

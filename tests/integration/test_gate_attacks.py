@@ -55,7 +55,7 @@ FORGED: dict[str, dict[str, Any]] = {
     "decided in the state": {"state": "ready", "outcome": {"type": "approve", "by": "alice"}},
     "pre-approved in the state": {"state": "ready", "verdict": {"action": "run", "pre_approved": True}, "permit": None},
     "other arguments": {"state": "ready", "args": {"to": "eve", "amount": 500}},
-    "another call": {"state": "ready", "call_key": "0" * 64, "id": "call_forged"},
+    "another call": {"state": "ready", "call_key": "0" * 64, "id": "call_forged", "message_id": "forged"},
 }
 
 

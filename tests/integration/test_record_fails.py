@@ -37,12 +37,12 @@ async def thread(database_url: str, tmp_path: Path, world: World, postgres_serve
 @contextmanager
 def full(thread: InProcess, kind: str) -> Iterator[None]:
     """The disk is full, for events of this kind."""
-    thread.sql("""CREATE FUNCTION public.full() RETURNS trigger LANGUAGE plpgsql AS $$
+    thread.sql("""CREATE FUNCTION public.disk_full() RETURNS trigger LANGUAGE plpgsql AS $$
         BEGIN RAISE EXCEPTION 'no space left on device' USING ERRCODE = '53100'; END $$""")
-    thread.sql(f"""CREATE TRIGGER full BEFORE INSERT ON interlock.audit_event FOR EACH ROW WHEN (NEW.kind = '{kind}')
-        EXECUTE FUNCTION public.full()""")
+    thread.sql(f"""CREATE TRIGGER disk_full BEFORE INSERT ON interlock.audit_event FOR EACH ROW WHEN (NEW.kind = '{kind}')
+        EXECUTE FUNCTION public.disk_full()""")
     yield
-    thread.sql("DROP FUNCTION public.full CASCADE")
+    thread.sql("DROP FUNCTION public.disk_full CASCADE")
 
 
 async def test_before_a_call_nothing_runs(thread: InProcess, world: World) -> None:
@@ -108,7 +108,7 @@ class ThreeAtOnce:
 async def test_four_threads_on_few_connections(
     thread: InProcess, world: World, database_url: str, tmp_path: Path, connections: int
 ) -> None:
-    """Each with calls side by side and one that holds a connection while it runs. Who held one and waited for another would wait for ever."""
+    """Each with calls side by side and one that holds a connection while it runs: whoever held one and waited for another would hang."""
     thread.sql(TRANSFERS)
     thread.sql("GRANT ALL ON public.transfers, public.transfers_id_seq TO interlock")
     names = [f"t{number}" for number in range(4)]

@@ -167,8 +167,9 @@ async def test_writes_are_stored_where_no_checkpoint_follows_at_once(database: D
     saver = GuardedSaver(database.pool)
     held["guarded"] = lease
     kept = []
-    for updated, channel in ((["branch:to:a"], "messages"), (["branch:to:a"], "__interrupt__"), (["branch:to:a", "branch:to:b"], "messages")):
-        parent = (await saver.aget_tuple(config("guarded")) or None)
+    alone, together = ["branch:to:a"], ["branch:to:a", "branch:to:b"]
+    for updated, channel in ((alone, "messages"), (alone, "__interrupt__"), (together, "messages")):
+        parent = await saver.aget_tuple(config("guarded"))
         before = parent.config["configurable"]["checkpoint_id"] if parent else None
         checkpoint = {**empty_checkpoint(), "updated_channels": updated}
         stored = await saver.aput(config("guarded", before), checkpoint, {"source": "loop", "step": 1}, {})  # type: ignore[arg-type]

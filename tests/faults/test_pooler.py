@@ -2,15 +2,15 @@
 
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import psycopg
 import pytest
-from bench.cli import Cli
 from bench.openai_server import OpenAIServer, by_turn, call, calls, say
 from bench.pooler import PgBouncer, Pooler
 from bench.world import World
+from faults.zygote import ForkedCli
 
 
 @pytest.fixture(params=["ours", *(["pgbouncer"] if shutil.which("pgbouncer") else [])])
@@ -43,10 +43,9 @@ def test_the_pooler_keeps_no_session(pooler: Pooler | PgBouncer) -> None:
     assert len(seen) == 2
 
 
-def test_a_thread_behind_it(
-    pooler: Pooler | PgBouncer, cli_factory: Callable[..., Cli], model_server: OpenAIServer, world: World
-) -> None:
-    cli = cli_factory(model_server, world, {"INTERLOCK_DATABASE_URL": pooler.url})
+def test_a_thread_behind_it(pooler: Pooler | PgBouncer, commands: ForkedCli, model_server: OpenAIServer, world: World) -> None:
+    cli = commands
+    cli.environment["INTERLOCK_DATABASE_URL"] = pooler.url
     pay = [call("transfer", {"to": name, "amount": 5}) for name in ("ann", "ben")]
     model_server.always(by_turn(calls(*pay, call("note_add", {"text": "x"})), say("Paid.")))
     first, second = cli("start", "pay", "--thread", "t", "--json").expect(3).json["pending"]
