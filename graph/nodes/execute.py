@@ -3,7 +3,7 @@
 import asyncio
 from contextlib import suppress
 from dataclasses import replace
-from typing import Any, TypedDict
+from typing import Any, NotRequired, TypedDict
 
 from langchain_core.messages import ToolMessage
 from langchain_core.runnables import RunnableConfig
@@ -30,10 +30,10 @@ COPY = "This thread is a copy, and this call belongs to the other one. Nothing w
 
 
 class Work(TypedDict):
-    """What `Send` carries: one call, and the siblings that people are to be asked about meanwhile."""
+    """What `Send` carries: one call, and the siblings that people are to be asked about meanwhile. A jump from outside carries neither."""
 
-    call: Call
-    ask: list[Call]
+    call: NotRequired[Call]
+    ask: NotRequired[list[Call]]
 
 
 def make_execute(ports: Ports) -> Node:
