@@ -38,8 +38,8 @@ check: $(READY) ## lint, types, import rules, names and documents
 fix: $(READY) ## mend what the linter can mend by itself
 	$(BIN)/ruff check --fix .
 
-faults: $(READY) ## the fault suite alone: kills, races, lost connections
-	$(BIN)/python -m pytest -q tests/faults $(ARGS)
+faults: $(READY) ## the fault suite in full: kills, freezes, 1,000 races, lost connections; prints what was survived
+	FAULTS=full $(BIN)/python -m pytest -q -n auto tests/faults $(ARGS)
 
 bench: $(READY) ## what the guard costs beside the bare saver, as a ratio
 	$(BIN)/python benchmarks/transition.py

@@ -10,7 +10,8 @@ import sys
 import typer
 
 from graph.commands import checks, databases, decisions, drawings, operators, policies, record, reviews, statistics, threads, working
-from graph.console import Commands, InterruptedByPersonError
+from graph.console import Commands
+from memory.errors import InterruptedByPersonError
 
 app = Commands(
     name="interlock", no_args_is_help=True, pretty_exceptions_enable=False, rich_markup_mode=None,

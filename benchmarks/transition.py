@@ -2,7 +2,8 @@
 
     python benchmarks/transition.py [--steps 60] [--rounds 5] [--json]
 
-The two take turns on one PostgreSQL of its own, so that a slow moment of the machine meets both. Times are milliseconds a step.
+The two take turns on one PostgreSQL of its own, so that a slow moment of the machine meets both. Times are milliseconds a step, commits are
+counted by the ids that the server gives to transactions that write.
 """
 
 import argparse
@@ -58,8 +59,17 @@ async def floor(database: Database, commits: int = 50) -> float:
     return (time.perf_counter() - began) * 1000 / commits
 
 
+async def written(database: Database) -> int:
+    """How many transactions have written so far, on this server that nobody else uses."""
+    async with database.connection() as db:
+        row = await (await db.execute("SELECT pg_snapshot_xmax(pg_current_snapshot())::text::bigint AS count")).fetchone()
+    assert row is not None
+    return int(row["count"])
+
+
 async def measure(dsn: str, steps: int, rounds: int) -> dict[str, Any]:
     figures: dict[str, list[float]] = {"commit floor": [], "bare saver": [], "guarded saver": []}
+    commits: dict[str, float] = {}
     async with Database(dsn) as database:
         runs, graph = PostgresRuns(database), counting(steps)
         bare, guarded = (graph.compile(checkpointer=saver(database.pool)) for saver in (AsyncPostgresSaver, GuardedSaver))
@@ -68,11 +78,16 @@ async def measure(dsn: str, steps: int, rounds: int) -> dict[str, Any]:
             await runs.create(NewRun(thread, "", NOBODY, NOBODY, "default", "1", "1"))
             held[thread] = await runs.acquire(thread, "benchmark", 600)
             figures["commit floor"].append(await floor(database))
-            figures["bare saver"].append(await timed(bare, f"bare-{number}", steps))
-            figures["guarded saver"].append(await timed(guarded, thread, steps))
+            for name, which, of in (("bare saver", bare, f"bare-{number}"), ("guarded saver", guarded, thread)):
+                before = await written(database)
+                figures[name].append(await timed(which, of, steps))
+                commits[name] = (await written(database) - before) / steps
     middle = {name: statistics.median(values) for name, values in figures.items()}
     ratio = statistics.median(g / b for g, b in zip(figures["guarded saver"], figures["bare saver"], strict=True))
-    return {"ms": middle, "guarded / bare": ratio, "steps": steps, "rounds": rounds}
+    fewer = commits["guarded saver"] / commits["bare saver"]
+    return {
+        "ms": middle, "commits": commits, "guarded / bare": ratio, "commits, guarded / bare": fewer, "steps": steps, "rounds": rounds,
+    }  # fmt: skip
 
 
 def main() -> None:
@@ -83,7 +98,7 @@ def main() -> None:
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="bench-") as folder:
         Path(folder).chmod(0o711)
-        server = EmbeddedServer(Path(folder))
+        server = EmbeddedServer(Path(folder), settings={"autovacuum": "off"})
         try:
             dsn = server.up()
             asyncio.run(migrate(dsn))
@@ -95,7 +110,9 @@ def main() -> None:
         return
     for name, value in result["ms"].items():
         print(f"{name:<14} {value:7.2f} ms a step" if "saver" in name else f"{name:<14} {value:7.2f} ms a commit")
-    print(f"guarded / bare {result['guarded / bare']:7.2f}")
+    for name, value in result["commits"].items():
+        print(f"{name:<14} {value:7.2f} commits a step")
+    print(f"guarded / bare {result['guarded / bare']:7.2f} in time, {result['commits, guarded / bare']:.2f} in commits")
 
 
 if __name__ == "__main__":

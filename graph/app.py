@@ -17,6 +17,7 @@ from graph.identity import acting
 from graph.notify import Courier, Letter, letter
 from graph.policy import Policy, load_policy
 from graph.settings import Settings, read_environment
+from graph.stop import Stop
 from graph.watching import Unwatched, Watch, WatchedApprovals
 from memory.approvals import Approval
 from memory.errors import NotFoundError, RefusedError, UsageError
@@ -61,6 +62,7 @@ class App:
     on_token: Callable[[str], None] | None = None
     tell: Tell = lambda _what, _details: None
     watch: Watch = field(default_factory=Unwatched)
+    stop: Stop = field(default_factory=Stop)
     _registry: "Registry | None" = field(default=None, init=False)
     _policy: Policy | None = field(default=None, init=False)
 
@@ -152,7 +154,7 @@ class App:
         return Ports(
             runs=self.runs, approvals=self.approvals, ledger=self.ledger, registry=registry, electorate=self.electorate,
             policy=self.policy, rejection_limit=self.settings.rejection_limit, on_token=self.on_token, tell=self.tell, watch=self.watch,
-            model=replace(model, on_retry=lambda: self.watch.count("interlock.model.retries", model=model.name)),
+            stop=self.stop, model=replace(model, on_retry=lambda: self.watch.count("interlock.model.retries", model=model.name)),
         )  # fmt: skip
 
     def saver(self) -> "GuardedSaver":
@@ -279,7 +281,12 @@ def ambiguous(name: str, found: Sequence[Approval], *, what: str = "approvals") 
 
 @asynccontextmanager
 async def open_app(
-    settings: Settings, *, on_token: Callable[[str], None] | None = None, tell: Tell = lambda _what, _details: None, connections: int = 4
+    settings: Settings,
+    *,
+    on_token: Callable[[str], None] | None = None,
+    tell: Tell = lambda _what, _details: None,
+    stop: Stop | None = None,
+    connections: int = 4,
 ) -> AsyncIterator[App]:
     """Starts the embedded server where no database is named, and brings an empty database up to the code.
 
@@ -289,7 +296,7 @@ async def open_app(
     async with Database(await _address(settings), max_size=connections) as database:
         await prepare(database, embedded=embedded)
         async with _watching() as watch:
-            application = App(settings, database, embedded, on_token, tell, watch)
+            application = App(settings, database, embedded, on_token, tell, watch, stop or Stop())
             async with application.courier:
                 yield application
             if not isinstance(watch, Unwatched):

@@ -38,6 +38,8 @@ def args_hash(tool: Tool, args: dict[str, object]) -> str:
 def approval_id(call: Call, *, tier: int | None = None) -> str:
     """The same question has the same id, whoever asks it again."""
     parts = [call["call_key"], call["args_sha256"], tier or call["verdict"]["tier"], call["kind"], call["round"]]
+    if "fork" in call:
+        parts.append(call["fork"])
     return hashlib.sha256(canonical(parts).encode()).hexdigest()[:32]
 
 

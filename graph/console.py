@@ -24,9 +24,10 @@ import typer
 
 from graph import screen
 from graph.settings import Settings, load_settings
-from memory.errors import InterlockError, RunFailedError
+from memory.errors import InterlockError, InterruptedByPersonError, RunFailedError
 
 LogFormat = Literal["text", "json"]
+BROKEN_PIPE = 141  # what a shell says of a command that ended by SIGPIPE
 QUIET_SECONDS = 10.0  # a person who waits longer without a word wonders whether it hangs
 log_format: ContextVar[LogFormat] = ContextVar("log_format", default="text")  # `--log` stands on every command
 
@@ -58,10 +59,6 @@ def _with_log(function: Callable[..., Any]) -> Callable[..., Any]:
     wrapped.__signature__ = signature.replace(parameters=[*signature.parameters.values(), last])  # type: ignore[attr-defined]
     wrapped.__annotations__ = {**function.__annotations__, "log": annotation}
     return wrapped
-
-
-class InterruptedByPersonError(InterlockError):
-    code, exit_code = "interrupted", 130
 
 
 @dataclass(frozen=True)
@@ -113,8 +110,7 @@ class Session:
 
     def token(self, piece: str) -> None:
         """A piece of what the model is writing."""
-        sys.stderr.write(screen.dim(self._speech.add(piece), on=colours(sys.stderr)))
-        sys.stderr.flush()
+        to_stderr(screen.dim(self._speech.add(piece), on=colours(sys.stderr)), end="")
 
     @contextlib.asynccontextmanager
     async def ticking(self) -> AsyncIterator[None]:
@@ -144,14 +140,22 @@ class Session:
         return None
 
     def _line(self, text: str) -> None:
-        print(("\n" if self._speech.column else "") + text, file=sys.stderr, flush=True)  # noqa: T201 - a command prints
+        to_stderr(("\n" if self._speech.column else "") + text)
         self._speech.column = 0
+
+
+def to_stderr(text: str, end: str = "\n") -> None:
+    """That nobody reads any more, or that the terminal is gone, ends no work."""
+    try:
+        print(text, file=sys.stderr, end=end, flush=True)  # noqa: T201 - a command prints
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
 
 
 def log(event: str, **details: Any) -> None:
     """One JSON object on a line of standard error. `at` is UTC."""
     line = {"at": datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z"), "event": event, **details}
-    print(json.dumps(line, default=str), file=sys.stderr, flush=True)  # noqa: T201 - a command prints
+    to_stderr(json.dumps(line, default=str))
 
 
 def colours(stream: Any) -> bool:
@@ -175,13 +179,17 @@ def present(json_wanted: bool, work: Callable[[], Shown]) -> NoReturn:
         shown = _guarded(work)
     if isinstance(out, io.TextIOWrapper):
         out.reconfigure(errors="backslashreplace")
-    if json_wanted:
-        print(json.dumps(shown.document, ensure_ascii=not str(out.encoding).lower().startswith("utf")), file=out)
-    elif shown.text:
-        print(shown.text, file=out)
+    text = json.dumps(shown.document, ensure_ascii=not str(out.encoding).lower().startswith("utf")) if json_wanted else shown.text
+    try:
+        print(text, end="\n" if text else "", file=out, flush=True)
+    except OSError as error:  # nobody reads, the terminal is gone, or the disk is full
+        os.dup2(os.open(os.devnull, os.O_WRONLY), out.fileno())
+        if isinstance(error, BrokenPipeError):
+            raise typer.Exit(BROKEN_PIPE) from None
+        to_stderr(f"error: the answer could not be written: {error.strerror}")
+        raise typer.Exit(shown.exit_code or RunFailedError.exit_code) from None
     if shown.hint:
         _hint(shown, json_wanted)
-    out.flush()
     raise typer.Exit(shown.exit_code)
 
 
@@ -190,7 +198,17 @@ def _hint(shown: Shown, json_wanted: bool) -> None:
         log("hint", message=shown.hint, exit_code=shown.exit_code)
     elif not json_wanted:
         text = screen.prose(shown.hint, _columns(sys.stderr))
-        print(screen.red(text, on=colours(sys.stderr) and text.startswith("error:")), file=sys.stderr)  # noqa: T201
+        to_stderr(screen.red(text, on=colours(sys.stderr) and text.startswith("error:")))
+
+
+def end_at_once(error: InterlockError, *, json_wanted: bool) -> NoReturn:
+    """From a signal's handler, in the middle of anything: so past every buffer, and nothing is cleaned up."""
+    shown = failure(error)
+    with contextlib.suppress(OSError):
+        if json_wanted:
+            os.write(_answer[-1], json.dumps(shown.document).encode() + b"\n")
+        os.write(2, shown.hint.encode() + b"\n")
+    os._exit(shown.exit_code)
 
 
 def failure(error: InterlockError) -> Shown:
@@ -212,19 +230,39 @@ def _guarded(work: Callable[[], Shown]) -> Shown:
         return failure(RunFailedError(f"{type(error).__name__}: {error}", remedy="This is a mistake in interlock.", code="internal"))
 
 
+_answer = [1]  # the file that the answer goes to; what tools print meanwhile goes elsewhere
+
+
+class _Aside:
+    """Standard error, for what tools print. It never fails: a call is not lost because nobody reads what it says."""
+
+    def write(self, text: str) -> int:
+        to_stderr(text, end="")
+        return len(text)
+
+    def flush(self) -> None:
+        to_stderr("", end="")
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(sys.stderr, name)
+
+
 @contextlib.contextmanager
 def _printing_aside() -> Iterator[None]:
     """What tools print goes to standard error, and so does what the processes print that they start."""
+    aside: Any = _Aside()
     try:
         kept = os.dup(1)
         os.dup2(2, 1)
     except OSError:  # one of them is closed
-        with contextlib.redirect_stdout(sys.stderr):
+        with contextlib.redirect_stdout(aside):
             yield
         return
+    _answer.append(kept)
     try:
-        with contextlib.redirect_stdout(sys.stderr):
+        with contextlib.redirect_stdout(aside):
             yield
     finally:
+        _answer.pop()
         os.dup2(kept, 1)
         os.close(kept)

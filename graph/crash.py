@@ -1,6 +1,6 @@
-"""Named points at which a test may end this process at once, as a power cut would. Without CRASH_POINT they cost one look-up.
+"""Named points at which a test may end this process at once, as a power cut would, or freeze it. Otherwise they cost one look-up.
 
-CRASH_POINT=NAME or NAME:N kills at the first, or the N-th, arrival; NAME:N:INT sends SIGINT instead, as Ctrl-C does.
+CRASH_POINT=NAME or NAME:N kills at the first, or the N-th, arrival; NAME:N:STOP freezes there, NAME:N:INT interrupts as Ctrl-C does.
 """
 
 import os

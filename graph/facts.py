@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from memory.approvals import Approval, Approvals
 from memory.ledger import Ledger
-from memory.runs import Runs
+from memory.runs import Run, Runs
 
 if TYPE_CHECKING:
     from graph.policy import Policy
@@ -41,13 +41,15 @@ async def facts_of(stores: Stores, thread_id: str, *, without: str = "") -> Fact
         return Facts("unknown", "default", thread_id, datetime.now(UTC))
     run = await stores.runs.get(thread_id)
     entries: dict[str, dict[str, Any]] = {}
-    for question in await stores.approvals.of_thread(thread_id):  # oldest first: the last question about a call counts
-        if question.kind == "pre_execution" and question.call_key != without:
-            entries[question.call_key] = _entry(question)
-    for one in await stores.ledger.of_thread(thread_id):
-        if one.call_key != without:
-            asked = entries.setdefault(one.call_key, {"decision": "", "by": "", "rule": ""})
-            entries[one.call_key] = {**asked, "tool": one.tool, "args": one.args, "status": one.status, "at": one.started_at.isoformat()}
+    for name, until in await _lineage(stores, run):
+        for question in await stores.approvals.of_thread(name):  # oldest first: the last question about a call counts
+            if question.kind == "pre_execution" and question.call_key != without and question.requested_at < until:
+                entries[question.call_key] = _entry(question)
+        for one in await stores.ledger.of_thread(name):
+            if one.call_key != without and one.started_at < until:
+                asked = entries.setdefault(one.call_key, {"decision": "", "by": "", "rule": ""})
+                ran = {"tool": one.tool, "args": one.args, "status": one.status, "at": one.started_at.isoformat()}
+                entries[one.call_key] = {**asked, **ran}
     return Facts(
         requester=run.requester.name if run else "unknown",
         tenant=run.tenant if run else "default",
@@ -55,6 +57,17 @@ async def facts_of(stores: Stores, thread_id: str, *, without: str = "") -> Fact
         now=datetime.now(UTC),
         history=sorted(entries.values(), key=lambda entry: str(entry["at"])),
     )
+
+
+async def _lineage(stores: Stores, run: Run | None) -> list[tuple[str, datetime]]:
+    """A thread and those that it was copied from, the oldest first, each with the time until which it counts."""
+    line: list[tuple[str, datetime]] = []
+    until = datetime.max.replace(tzinfo=UTC)
+    while run is not None:
+        line.insert(0, (run.thread_id, until))
+        until = run.created_at
+        run = await stores.runs.get(run.forked_from) if run.forked_from else None
+    return line
 
 
 def _entry(question: Approval) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from typing import Any
 from graph.deciding import Electorate
 from graph.model import Model
 from graph.policy import Policy
+from graph.stop import Stop
 from graph.watching import Unwatched, Watch
 from memory.approvals import Approvals
 from memory.ledger import Ledger
@@ -35,3 +36,4 @@ class Ports:
     on_token: Callable[[str], None] | None = None
     tell: Callable[[str, dict[str, Any]], None] = lambda _what, _details: None
     watch: Watch = field(default_factory=Unwatched)
+    stop: Stop = field(default_factory=Stop)

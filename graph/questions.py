@@ -47,6 +47,18 @@ def unknown(call: Call, attempt: int, why: str) -> Call:
     return {**asked, "approval_id": approval_id(asked)}
 
 
+def asked_anew(call: Call, thread_id: str) -> Call:
+    """An open call as a copy of its thread takes it over. A decision of the other thread permits nothing here; a rejection holds."""
+    if call["state"] == "rejected":
+        return call
+    note = "Asked anew: this thread is a copy of another one."
+    own: Call = {**call, "kind": "pre_execution", "round": 0, "note": note, "outcome": None, "fork": thread_id}
+    if call["kind"] != "pre_execution" or call["state"] == "ready":
+        return {**own, "state": "ready"}  # the ledger knows what became of it
+    name = approval_id(own)
+    return {**own, "approval_id": name, "permit": name}
+
+
 def proposed_action(call: Call | None) -> dict[str, Any] | None:
     """Which question the gate shows next; kept in the state, so that an answer can never reach another one."""
     if call is None:

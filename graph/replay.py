@@ -135,6 +135,9 @@ def _given(**details: Any) -> dict[str, Any]:
     return {name.replace("_", " "): value for name, value in details.items() if value not in (None, "", [], {})}
 
 
+SETTLED = {"succeeded": "done", "abandoned": "given up", "failed": "not done", "retried": "not done, and is tried again"}
+
+
 class _Narrator:
     """Remembers which call a question or an execution was about. `on_KIND` tells an event; what is unknown is shown as it stands."""
 
@@ -162,6 +165,10 @@ class _Narrator:
     def on_thread_adopted(self, event: Event, content: dict[str, Any]) -> Told:
         told = f"{_actor(event)} put a thread that was there already under this record, from checkpoint {content.get('checkpoint_id')}"
         return Told(event, "Adopted", told, _given(task=content.get("input"), tools=content.get("tools_version")))
+
+    def on_thread_forked(self, event: Event, content: dict[str, Any]) -> Told:
+        told = f"{_actor(event)} copied thread {quoted(content.get('from'))} into thread {quoted(content.get('to'))}"
+        return Told(event, "Forked", told, _given(checkpoint=content.get("checkpoint_id")))
 
     def on_process_began(self, event: Event, content: dict[str, Any]) -> Told:
         self._begun += 1
@@ -253,6 +260,9 @@ class _Narrator:
         details = _given(why=content.get("why"), approved_as=permit, digest=content.get("args_sha256"), call=content.get("call_key"))
         return Told(event, "Began to run", f"{_actor(event)} began {self._about(content)}{again}", details)
 
+    def on_execution_refused(self, event: Event, content: dict[str, Any]) -> Told:
+        return Told(event, "Not run", f"{self._about(content)} was not begun", _given(why=content.get("why")))
+
     def on_execution_succeeded(self, event: Event, content: dict[str, Any]) -> Told:
         how = content.get("how")
         details = _given(result=content.get("text"), how=None if how == "returned" else how)
@@ -270,7 +280,7 @@ class _Narrator:
         return Told(event, "Late news", told, _given(news=content.get("text")))
 
     def on_execution_resolved(self, event: Event, content: dict[str, Any]) -> Told:
-        counts = {"succeeded": "done", "abandoned": "given up"}.get(str(content.get("status")), str(content.get("status")))
+        counts = SETTLED.get(str(content.get("status")), str(content.get("status")))
         told = f"{self._about(content)} counts as {counts}, by the word of {quoted(content.get('by'))}"
         return Told(event, "Settled", told, _given(words=content.get("text")))
 

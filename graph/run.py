@@ -9,7 +9,9 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from typing import Any
 
+from langgraph.errors import GraphDrained
 from langgraph.graph.state import CompiledStateGraph
+from langgraph.runtime import RunControl
 from langgraph.types import Command, StateSnapshot
 
 from graph.compensation import wish
@@ -20,7 +22,7 @@ from graph.holding import CancelRequested
 from graph.nodes.reject import ending
 from graph.policy import Verdict
 from graph.ports import Ports
-from graph.questions import question_of, unknown
+from graph.questions import asked_anew, proposed_action, question_of, unknown
 from graph.routing import open_calls, waiting_calls
 from graph.state import Call
 from graph.undoing import call_of_undo, inherited
@@ -28,6 +30,7 @@ from graph.version import GRAPH_VERSION
 from memory.errors import (
     ConflictError,
     InterlockError,
+    InterruptedByPersonError,
     NotFoundError,
     RefusedError,
     RunFailedError,
@@ -55,6 +58,7 @@ class Driver:
 
     async def advance(self, thread_id: str) -> Run:
         """Until the thread ends or waits for a person. Raises NotFoundError, BusyError, or how the run failed."""
+        self.ports.stop.thread_id = thread_id
         run = await self.ports.runs.get(thread_id) or await self._adopt(thread_id)
         if run.status in OVER and run.wake_seq == run.settled_seq:
             return run
@@ -89,7 +93,15 @@ class Driver:
             before = await self._state(run.thread_id)
             if run.status in ENDED or (run.cancel_requested and await self._cancel(lease, run, before)):
                 return
+            if _is_fresh_copy(run, before):
+                await self._make_it_its_own(run, before)
+                continue
             step = await self._next(run, before)
+            if step is not None and self.ports.stop.requested:
+                raise InterruptedByPersonError(
+                    "Stopped; what was under way has ended and is recorded.",
+                    remedy=f"Go on with: interlock resume {run.thread_id}", thread_id=run.thread_id,
+                )  # fmt: skip
             if step is None:
                 if await self._settle(lease, run, before):
                     return
@@ -123,13 +135,17 @@ class Driver:
         return None
 
     async def _invoke(self, lease: Lease, run: Run, step: Any) -> None:
-        value = None if step is Nothing else step
+        value, control = None if step is Nothing else step, RunControl()
+        self.ports.stop.drain = control.request_drain
+        steps: Any = self.graph.astream(  # type: ignore[call-overload]
+            value, _config(run.thread_id), stream_mode=["tasks"], durability=DURABILITY, control=control
+        )
         try:
-            async for kind, event in self.graph.astream(value, _config(run.thread_id), stream_mode=["tasks"], durability=DURABILITY):  # type: ignore[call-overload]
+            async for kind, event in steps:
                 if kind == "tasks":
                     failed = {"failed": True} if event.get("error") else {}
                     self.ports.tell("node_started" if "input" in event else "node_ended", {"node": event["name"], **failed})
-        except CancelRequested:
+        except (CancelRequested, GraphDrained):
             return
         except StoppedError as error:
             await self._fail(lease, run, error, "stopped")
@@ -206,6 +222,12 @@ class Driver:
         if call is not None:
             asked = question_of(unknown(call, execution.attempts, why), thread_id, secret=hidden)
             await self.ports.ledger.give_up(execution, why=why, question=asked)
+    async def _make_it_its_own(self, run: Run, at: StateSnapshot) -> None:
+        """What a fork took over unanswered is looked up in the ledger, and asked anew before it runs here."""
+        calls = [asked_anew(call, run.thread_id) for call in open_calls(at.values)]  # type: ignore[arg-type]  # the values of our own state
+        waiting = next((call for call in calls if call["state"] == "waiting"), None)
+        update = {"tool_calls": calls, "proposed_action": proposed_action(waiting), "awaiting_human_approval": waiting is not None}
+        await self.graph.aupdate_state(_config(run.thread_id), update, as_node="after_tools")
 
     async def _adopt(self, thread_id: str) -> Run:
         """A thread that only its checkpoint knows of: with every other table lost, it asks the same question again."""
@@ -281,6 +303,12 @@ def _config(thread_id: str) -> Any:
 
 def _place(at: StateSnapshot) -> Any:
     return at.config["configurable"].get("checkpoint_id"), [len(task.interrupts) for task in at.tasks]
+
+
+def _is_fresh_copy(run: Run, at: StateSnapshot) -> bool:
+    if run.forked_from is None or run.graph_version != GRAPH_VERSION or (at.metadata or {}).get("source") != "fork":
+        return False
+    return bool(at.next and open_calls(at.values))  # type: ignore[arg-type]  # the values of our own state
 
 
 def _refuse_if_changed(run: Run, at: StateSnapshot) -> None:

@@ -17,7 +17,7 @@ class Call(TypedDict):
 
     `state` is where it stands on its way: ready to run, waiting for people, rejected by them. It permits nothing: what may run is
     decided by the stores when it runs. `approval_id` is the question that is open now; `permit` the one
-    that asked whether it may run.
+    that asked whether it may run. `fork` is the thread that copied an open call of another one and asks about it anew.
     """
 
     call_key: str
@@ -37,6 +37,7 @@ class Call(TypedDict):
     round: int
     note: str
     said: str
+    fork: NotRequired[str]
     outcome: dict[str, Any] | None
 
 

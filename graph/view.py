@@ -27,6 +27,7 @@ def thread(run: Run, approvals: Sequence[Approval], executions: Sequence[Executi
         "error": dict(run.error) if run.error else None,
         "requester": run.requester.name,
         "input": run.input,
+        "forked_from": run.forked_from,
         "pending": [{**question(one), **_then(one, executions)} for one in approvals if one.status == "pending"],
         "executions": [execution(one) for one in executions],
         "compensation": compensation.report(executions, approvals),

@@ -10,7 +10,8 @@
     ├── RefusedError                refused      6   not permitted, invalid, expired
     ├── UnavailableError            unavailable  7   a service does not answer, or is not ready
     ├── RunFailedError              run_failed   1
-    └── StoppedError                stopped      8   a limit was reached
+    ├── StoppedError                stopped      8   a limit was reached
+    └── InterruptedByPersonError    interrupted  130 Ctrl-C, or the system wants the process to end
 
 A driver's error is wrapped once, where it is met, with its cause kept; nothing else is shown to a user.
 """
@@ -77,3 +78,7 @@ class RunFailedError(InterlockError):
 
 class StoppedError(InterlockError):
     code, exit_code = "stopped", 8
+
+
+class InterruptedByPersonError(InterlockError):
+    code, exit_code = "interrupted", 130

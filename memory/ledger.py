@@ -105,6 +105,9 @@ class Ledger(Protocol):
     async def give_up(self, execution: Execution, *, why: str, question: NewApproval) -> None:
         """The outcome is unknown, and people are asked, in one transaction; nothing happens if it was settled meanwhile."""
 
+    async def refused(self, lease: Lease, *, call_key: str | None, tool: str | None, why: str) -> None:
+        """Puts on the record that a call did not begin, and why."""
+
     async def late(self, execution: Execution, text: str) -> None: ...
 
     async def of_thread(self, thread_id: str) -> Sequence[Execution]: ...

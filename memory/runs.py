@@ -53,11 +53,18 @@ class Run:
     lease_live: bool
     created_at: datetime
     updated_at: datetime
+    forked_from: str | None = None
 
 
 class Runs(Protocol):
     async def create(self, new: NewRun, *, adopted: bool = False, moving: bool = False) -> Run:
         """ConflictError `thread_exists` if there is one. `moving`: checkpoints of the adopted thread are on their way, the next counts."""
+
+    async def fork(self, source: str, thread_id: str, by: Identity) -> Run:
+        """Copies a thread, where its last checkpoint left it, into a new one, and puts that on the record of both.
+
+        Who asked for the first asked for the second. ConflictError `thread_exists` if there is one of that name.
+        """
 
     async def get(self, thread_id: str) -> Run | None: ...
 

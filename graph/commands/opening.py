@@ -1,11 +1,12 @@
 """Opens the application for one command."""
 
 import asyncio
-import signal
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, NoReturn
 
+from graph.commands.signals import heeded
 from graph.console import Session, Shown, present
+from graph.stop import Stop
 from memory.people import Identity
 
 if TYPE_CHECKING:
@@ -18,15 +19,12 @@ def run(json_wanted: bool, work: Callable[["App", Session], Awaitable[Shown]], *
     async def at_work(session: Session) -> Shown:
         from graph.app import open_app
 
-        me = asyncio.current_task()
-        if me is not None:
-            for number in (signal.SIGTERM, signal.SIGHUP):
-                asyncio.get_running_loop().add_signal_handler(number, me.cancel)
-
         on_token = session.token if session.terminal and session.watched else None
-        opened = open_app(session.settings, on_token=on_token, tell=session.tell, connections=connections)
-        async with opened as application, session.ticking():
-            return await work(application, session)
+        stop = Stop()
+        opened = open_app(session.settings, on_token=on_token, tell=session.tell, stop=stop, connections=connections)
+        with heeded(session, stop):
+            async with opened as application, session.ticking():
+                return await work(application, session)
 
     present(json_wanted, lambda: asyncio.run(at_work(Session(json_wanted))))
 

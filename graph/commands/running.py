@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from graph import screen
 from graph.commands.opening import who
-from graph.console import InterruptedByPersonError, Session, Shown, width
+from graph.commands.signals import interrupted
+from graph.console import Session, Shown, width
 from memory.errors import BusyError, InterlockError, RefusedError, RunFailedError, StoppedError, UnavailableError
 
 if TYPE_CHECKING:
@@ -63,8 +64,7 @@ async def advanced(driver: Any, thread_id: str) -> bool:
     except (RunFailedError, StoppedError):
         return False
     except asyncio.CancelledError:
-        hint = f"Go on with: interlock resume {thread_id}"
-        raise InterruptedByPersonError("Interrupted; nothing more was decided.", remedy=hint, thread_id=thread_id) from None
+        raise interrupted(thread_id) from None
     except InterlockError as error:
         error.data.setdefault("thread_id", thread_id)
         if error.exit_code == UnavailableError.exit_code:

@@ -10,10 +10,10 @@ from graph import screen, view
 from graph.commands.opening import run, who
 from graph.commands.options import As, Detach, Json, Thread, ThreadOrApproval
 from graph.commands.running import EXIT, advanced, drive, driver_of, go_on, seen, standing
-from graph.console import Commands, InterruptedByPersonError, Session, Shown, width
+from graph.console import Commands, Session, Shown, width
 from graph.identity import named
 from graph.version import GRAPH_VERSION
-from memory.errors import ConflictError, InterlockError, UsageError
+from memory.errors import ConflictError, InterlockError, InterruptedByPersonError, UsageError
 from memory.people import Identity
 from memory.runs import NewRun, Run, Status
 from memory.text import clean
@@ -88,6 +88,35 @@ def resume(thread: Thread, json: Json = False) -> None:
         if existing is not None and existing.status in {"completed", "rejected", "cancelled"} and await application.is_settled(thread):
             return await standing(application, thread)
         return await drive(application, session, thread)
+
+    run(json, work)
+
+
+@commands.command()
+def fork(
+    thread: Thread,
+    name: Annotated[str | None, typer.Option("--thread", metavar="ID", help="A name for the copy; default: a new one.")] = None,
+    who_as: As = None,
+    detach: Detach = False,
+    json: Json = False,
+) -> None:
+    """Copy a thread as it stands into a new one. What was done counts as done there; everything else is asked anew.
+
+    Example: interlock fork 20260131-1a2b3c4d --thread another-way
+    """
+
+    async def work(application: "App", session: Session) -> Shown:
+        copy = thread_name(name)
+        source = await application.runs.get(thread)
+        if source is None:
+            from graph.app import no_such_thread
+
+            raise no_such_thread(thread)
+        if source.status in {"completed", "rejected", "cancelled"}:
+            raise ConflictError(f"Thread {thread!r} is {source.status}; there is nothing to go on with.", code="ended")
+        me, _ = await who(application, who_as)
+        await application.runs.fork(thread, copy, me)
+        return await standing(application, copy) if detach else await drive(application, session, copy)
 
     run(json, work)
 

@@ -2,7 +2,7 @@
 
 import asyncio
 from contextlib import suppress
-from typing import Any, TypedDict
+from typing import Any, NotRequired, TypedDict
 
 from langchain_core.messages import ToolMessage
 from langchain_core.runnables import RunnableConfig
@@ -30,21 +30,25 @@ CHECK_FAILED = "its check cannot tell"
 COPY = "This thread is a copy, and this call belongs to the other one. Nothing was run."
 
 
-class Work(TypedDict, total=False):
-    """What `Send` carries: one call, and the siblings that people are to be asked about meanwhile."""
+class Work(TypedDict):
+    """What `Send` carries: one call, and the siblings that people are to be asked about meanwhile. A jump from outside carries neither."""
 
-    call: Call
-    ask: list[Call]
+    call: NotRequired[Call]
+    ask: NotRequired[list[Call]]
 
 
 def make_execute(ports: Ports) -> Node:
     async def execute_tools(work: Work, config: RunnableConfig) -> dict[str, Any]:
         thread_id = str(config["configurable"]["thread_id"])
-        if "call" not in work:
-            return {}  # somebody leapt here with no call (`Command(goto=…)`); what is next is routed anew
         async with driving(ports, thread_id) as lease:
-            await open_all(ports, thread_id, work["ask"])
-            return await _Performance(ports, lease, work["call"]).result()
+            if "call" not in work:
+                await ports.ledger.refused(lease, call_key=None, tool=None, why="execute_tools was entered without a call")
+                return {}  # the route goes on from what the state says
+            if ports.stop.requested:
+                return {}  # it has not begun, and does not: it stays open
+            with ports.stop.calling():
+                await open_all(ports, thread_id, work["ask"])
+                return await _Performance(ports, lease, work["call"]).result()
 
     return execute_tools
 
@@ -69,13 +73,15 @@ class _Performance:
         self.judged = await judge_anew(self.ports, self.lease.thread_id, self.call)
         intent = self._intent()
         reach("before_intent")
+        if self.ports.stop.requested:
+            return {}
         begun = await self.ports.ledger.begin(self.lease, intent) if intent else await self._past()
         if begun.state == "refused" and not begun.execution and intent and await self._is_pre_approved(intent):
             begun = await self.ports.ledger.begin(self.lease, intent)
         reach("after_intent")
         match begun.state:
             case "refused" if begun.execution:
-                return self._message(_error(self.call, COPY))
+                return await self._not_run(COPY)
             case "refused":
                 return await self._ask_again(begun.why)
             case "running" | "cancelled":
@@ -229,25 +235,28 @@ class _Performance:
     async def _ask_again(self, why: str) -> dict[str, Any]:
         """The gate is shut. People see the call as it would run now; if they decided on exactly that already, it counts."""
         if self.tool is None:
-            return self._message(_error(self.call, f"There is no tool {self.call['name']!r} any more. Nothing was run."))
+            return await self._not_run(f"There is no tool {self.call['name']!r} any more. Nothing was run.")
         try:
             valid = self.tool.validate(self.call["args"])
         except InvalidArguments as error:
-            return self._message(_error(self.call, f"The tool changed, and this call does not fit it any more: {error}"))
+            return await self._not_run(f"The tool changed, and this call does not fit it any more: {error}")
         verdict = self.judged.verdict
         if verdict.action == "forbid":
-            return self._message(_error(self.call, f"The policy forbids this (rule: {verdict.rule}). Nothing was run."))
+            return await self._not_run(f"The policy forbids this (rule: {verdict.rule}). Nothing was run.")
         asked: Call = {
             **self.call, "args": valid, "args_sha256": args_hash(self.tool, valid), "schema_sha256": self.tool.schema_sha256,
             "state": "waiting", "kind": "pre_execution", "round": 0, "note": f"Asked again: {why}. {verdict.note}".strip(), "outcome": None,
         }  # fmt: skip
         asked["verdict"] = {**verdict.as_json(), "action": "ask"}
+        await self._refused(why)
+        tried = self.call["permit"]
         question = await self._opened(asked)
-        while question.status == "approved" and question.overdue:  # that approval has had its time: a new round
+        # It has had its time, or it is the very one that the gate has just refused: a new round.
+        while question.status == "approved" and (question.overdue or question.approval_id == tried):
             asked["round"] += 1
             question = await self._opened(asked)
         if question.thread_id != self.lease.thread_id:
-            return self._message(_error(self.call, COPY))
+            return await self._not_run(COPY)
         return {"tool_calls": [taken_over(asked, question)]}
 
     async def _opened(self, asked: Call) -> Approval:
@@ -260,11 +269,22 @@ class _Performance:
             raise AssertionError("a call that runs has its tool")
         return self.tool
 
+    async def _not_run(self, text: str) -> dict[str, Any]:
+        await self._refused(text)
+        return self._answered(_error(self.call, text))
+
+    async def _refused(self, why: str) -> None:
+        await self.ports.ledger.refused(self.lease, call_key=self.call["call_key"], tool=self.call["name"], why=why)
+
     def _message(self, told: ToolMessage) -> dict[str, Any]:
-        modified = (self.call["outcome"] or {}).get("type") == "modify"
-        shown = canonical(masked(self.call["args"], self.ports.registry.secret_of(self.call)))
-        note = f"A person changed the arguments before it ran; it ran with {shown}.\n" if modified else ""
-        told.content = note + str(told.content)
+        """Of what was begun. What people changed is seen in the arguments: a later question has another outcome."""
+        now, first = self.call["args"], self.call["proposed_args"]
+        if any(name not in now or now[name] != value for name, value in first.items()):
+            shown = canonical(masked(now, self.ports.registry.secret_of(self.call)))
+            told.content = f"A person changed the arguments before it ran; it ran with {shown}.\n{told.content}"
+        return self._answered(told)
+
+    def _answered(self, told: ToolMessage) -> dict[str, Any]:
         told.tool_call_id, told.name = self.call["id"], self.call["name"]
         self.ports.tell("tool_ended", {"tool": self.call["name"], "status": told.status})
         return {"messages": [told]}

@@ -111,6 +111,10 @@ class PostgresLedger:
                     "attempt": execution.attempts, "call_key": execution.call_key, "tool": execution.tool, "why": why,
                 })  # fmt: skip
 
+    async def refused(self, lease: Lease, *, call_key: str | None, tool: str | None, why: str) -> None:
+        async with self._database.transaction() as db:
+            await append(db, lease.thread_id, "execution_refused", AGENT, {"call_key": call_key, "tool": tool, "why": why})
+
     async def late(self, execution: Execution, text: str) -> None:
         async with self._database.transaction() as db:
             await _late(db, execution, text)
@@ -141,17 +145,17 @@ class PostgresLedger:
         if row is None:
             return Begun("unsettled", execution)
         outcome = row["outcome"]
-        if outcome["settle"] == "retry" and digest == execution.args_sha256:
-            return Begun("go", await self._next_attempt(db, lease, execution, "retried by " + outcome["by"]))
-        status = "succeeded" if outcome["settle"] == "done" else "abandoned"
-        gone = "it was not tried again: the thread has ended, or the tool is gone or has changed" if outcome["settle"] == "retry" else ""
-        row = await (await db.execute(RESOLVE, {
-            "call_key": execution.call_key, "status": status, "text": outcome.get("text") or gone,
-        })).fetchone()  # fmt: skip
+        again = outcome["settle"] == "retry" and digest == execution.args_sha256
+        # Who wants a retry says that it did not happen.
+        status = "retried" if again else {"done": "succeeded", "retry": "failed", "abandon": "abandoned"}[outcome["settle"]]
+        text = NOT_AGAIN.format(by=outcome["by"]) if status == "failed" else outcome.get("text")
         await append(db, execution.thread_id, "execution_resolved", AGENT, {
-            "attempt": execution.attempts, "by": outcome["by"], "call_key": execution.call_key, "status": status,
-            "text": outcome.get("text"), "tool": execution.tool,
+            "attempt": execution.attempts, "by": outcome["by"], "call_key": execution.call_key, "status": status, "text": text,
+            "tool": execution.tool,
         })  # fmt: skip
+        if again:
+            return Begun("go", await self._next_attempt(db, lease, execution, "retried by " + outcome["by"]))
+        row = await (await db.execute(RESOLVE, {"call_key": execution.call_key, "status": status, "text": text or ""})).fetchone()
         assert row is not None  # noqa: S101 - locked above
         return Begun("done", Execution(**row))
 
@@ -184,10 +188,12 @@ async def _not_permitted(db: Connection, intent: Intent) -> str | None:
         return "no stored approval permits this call"
     if row["status"] != "approved":
         return f"its approval is {row['status']}, not approved"
-    if row["overdue"]:
-        return "it was approved in time, and its deadline passed before it was begun"
     if row["args_sha256"] != intent.args_sha256:
         return "what was approved is not what would run: the arguments or the tool's schema differ"
+    if not row["on_record"]:
+        return "its approval is not on the record: the row was not written by a decision"
+    if row["overdue"]:
+        return "it was approved in time, and its deadline passed before it was begun"
     return None
 
 
@@ -233,9 +239,17 @@ async def _late(db: Connection, execution: Execution, text: str) -> None:
     })  # fmt: skip
 
 
+NOT_AGAIN = "{by} said that it did not happen. It was not tried again: the thread has ended, or the tool is gone or has changed"
 PERMIT = """
-SELECT call_key, thread_id, kind, status, args_sha256, outcome, coalesce(expires_at <= clock_timestamp(), false) AS overdue
-FROM interlock.approval WHERE approval_id = %s FOR SHARE
+SELECT call_key, thread_id, kind, status, args_sha256, outcome, coalesce(expires_at <= clock_timestamp(), false) AS overdue,
+    EXISTS (
+        SELECT FROM interlock.audit_event e
+        WHERE e.thread_id = a.thread_id AND e.kind = 'approval_decided' AND e.payload ->> 'approval_id' = a.approval_id
+            AND e.payload ->> 'status' = 'approved' AND e.payload ->> 'args_sha256' = a.args_sha256
+            AND e.hash = interlock.audit_hash(
+                e.prev_hash, e.thread_id, e.seq, e.at, e.kind, e.actor, e.actor_source, e.payload::text)
+    ) AS on_record
+FROM interlock.approval a WHERE approval_id = %s FOR SHARE
 """
 INSERT = f"""
 INSERT INTO interlock.execution (
@@ -253,7 +267,7 @@ RETURNING {FIELDS}
 """  # noqa: S608 - constants
 RESOLVE = f"""
 UPDATE interlock.execution SET status = %(status)s, finished_at = clock_timestamp(),
-    result = CASE WHEN %(status)s = 'succeeded' THEN %(text)s END, error = CASE WHEN %(status)s = 'abandoned' THEN %(text)s END
+    result = CASE WHEN %(status)s = 'succeeded' THEN %(text)s END, error = CASE WHEN %(status)s <> 'succeeded' THEN %(text)s END
 WHERE call_key = %(call_key)s
 RETURNING {FIELDS}
 """  # noqa: S608 - constants

@@ -42,6 +42,22 @@ class PostgresRuns:
             })  # fmt: skip
         return _run(row)
 
+    async def fork(self, source: str, thread_id: str, by: Identity) -> Run:
+        names = {"source": source, "thread_id": thread_id}
+        async with self._database.transaction() as db:
+            await db.execute(HOLD, names)  # no checkpoint of it is stored or dropped meanwhile
+            row = await (await db.execute(FORK, names)).fetchone()
+            if row is None or (await db.execute(CHECKPOINTED, (thread_id,))).rowcount:
+                raise ConflictError(f"Thread {thread_id!r} exists already.", remedy="Choose another name.", code="thread_exists")
+            copied = await (await db.execute(COPY_CHECKPOINT, names)).fetchone()
+            await db.execute(COPY_BLOBS, names)
+            await db.execute(ADOPT_HEAD, (thread_id,))
+            for each in (source, thread_id):
+                await append(db, each, "thread_forked", by, {
+                    "checkpoint_id": copied["checkpoint_id"] if copied else None, "from": source, "to": thread_id,
+                })  # fmt: skip
+        return _run(row)
+
     async def get(self, thread_id: str) -> Run | None:
         if clean(thread_id) != thread_id:
             return None  # no thread has such a name, and PostgreSQL would not take it
@@ -186,6 +202,7 @@ def _run(row: Mapping[str, Any]) -> Run:
         lease_live=row["lease_live"],
         created_at=row["created_at"],
         updated_at=row["updated_at"],
+        forked_from=row["forked_from"],
     )
 
 
@@ -205,6 +222,30 @@ UPDATE interlock.run r SET head_checkpoint_id = (
     SELECT max(c.checkpoint_id) FROM checkpoints c WHERE c.thread_id = r.thread_id AND c.checkpoint_ns = '')
 WHERE r.thread_id = %s
 RETURNING head_checkpoint_id
+"""
+HOLD = "SELECT FROM interlock.run WHERE thread_id = %(source)s FOR SHARE"
+FORK = """
+INSERT INTO interlock.run (
+    thread_id, input, requester, requester_source, starter, starter_source, tenant, lineage_root, graph_version, tools_version, forked_from)
+SELECT %(thread_id)s, input, requester, requester_source, starter, starter_source, tenant, lineage_root, graph_version, tools_version,
+    thread_id
+FROM interlock.run WHERE thread_id = %(source)s
+ON CONFLICT (thread_id) DO NOTHING
+RETURNING *, false AS lease_live
+"""
+COPY_CHECKPOINT = """
+INSERT INTO checkpoints (thread_id, checkpoint_ns, checkpoint_id, type, checkpoint, metadata)
+SELECT %(thread_id)s, '', c.checkpoint_id, c.type, c.checkpoint, c.metadata || '{"source": "fork"}'
+FROM checkpoints c JOIN interlock.run r USING (thread_id)
+WHERE c.thread_id = %(source)s AND c.checkpoint_ns = '' AND c.checkpoint_id = r.head_checkpoint_id
+RETURNING checkpoint_id
+"""
+COPY_BLOBS = """
+INSERT INTO checkpoint_blobs (thread_id, checkpoint_ns, channel, version, type, blob)
+SELECT c.thread_id, '', b.channel, b.version, b.type, b.blob
+FROM checkpoints c JOIN checkpoint_blobs b
+    ON b.thread_id = %(source)s AND b.checkpoint_ns = '' AND b.version = c.checkpoint -> 'channel_versions' ->> b.channel
+WHERE c.thread_id = %(thread_id)s AND c.checkpoint_ns = ''
 """
 TAKE = """
 UPDATE interlock.run

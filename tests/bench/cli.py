@@ -111,9 +111,9 @@ class Cli:
         return other
 
     @staticmethod
-    def crashing(point: str, n: int = 1) -> dict[str, str]:
-        """The environment in which a process kills itself at its n-th arrival at a point named in graph/crash.py."""
-        return {"CRASH_POINT": f"{point}:{n}"}
+    def crashing(point: str, n: int = 1, *, freeze: bool = False) -> dict[str, str]:
+        """The environment in which a process kills itself at its n-th arrival at a point named in graph/crash.py, or freezes."""
+        return {"CRASH_POINT": f"{point}:{n}" + (":STOP" if freeze else "")}
 
     def __call__(
         self,
@@ -324,6 +324,11 @@ class Terminal(_Started):
         while self._take(0):
             pass
         return self._finish(self.popen, self._shown, b"", traceback_allowed)
+
+    def hang_up(self) -> None:
+        """The terminal is gone, as when its window is closed."""
+        os.close(self._master)
+        self._master, self._ended = -1, True
 
     def close(self) -> None:
         _kill_group(self.popen)

@@ -45,8 +45,8 @@ def test_a_retry_does_not_run_what_nobody_approved(agent: Any, change: tuple[str
         agent.rewrite_tools(*change)
         ended = agent("resume", "t", expect=0)
     assert nothing_ran(agent)
-    assert [(one["status"], one["attempts"]) for one in ended["executions"]] == [("abandoned", 1)]
-    assert "it was not tried again" in agent.told()[0] and "has changed" in agent.told()[0]
+    assert [(one["status"], one["attempts"]) for one in ended["executions"]] == [("failed", 1)]
+    assert "said that it did not happen. It was not tried again" in agent.told()[0] and "has changed" in agent.told()[0]
     assert agent.kinds().count("execution_started") == 1
     assert "execution_resolved" in agent.kinds()
 

@@ -42,7 +42,16 @@ def test_a_person_settles_it(agent: Any, how: str) -> None:
     assert agent("resolve", asked["approval_id"], *options, expect=5)["error"]["code"] == "already_decided"
     events = [event for event in agent.events() if event["kind"] == "approval_decided"]
     assert (events[-1]["actor"], events[-1]["payload"]["type"]) == ("alice", how)
-    assert ("execution_resolved" in agent.kinds()) == (how != "retry")
+    [resolved] = [event["payload"] for event in agent.events() if event["kind"] == "execution_resolved"]
+    assert (resolved["by"], resolved["status"]) == ("alice", "retried" if how == "retry" else status)
+
+
+def test_what_a_person_changed_is_told_however_its_outcome_became_known(agent: Any) -> None:
+    agent.start(call("transfer", PAY), say("Settled."))
+    agent.cli("modify", "t", "--set", "amount=4", environment=agent.world.environment(crash="after")).expect(-9)
+    agent("resume", "t", expect=3)
+    agent("resolve", "t", "--done", "payment 17", expect=0)
+    assert agent.told() == ['A person changed the arguments before it ran; it ran with {"amount":4,"to":"bob"}.\npayment 17']
 
 
 def test_an_idempotent_tool_gets_the_same_key_again(agent: Any) -> None:

@@ -23,6 +23,7 @@ class Bank:
     server: OpenAIServer
     world: World
     database_url: str
+    may_be_alive: bool = False  # a process that is only frozen may still act, so a check proves less
     unknowns: int = 0
     crashes: int = 0
     log: list[Result] = field(default_factory=list)
@@ -62,7 +63,7 @@ class Bank:
             self._either(self.run("approve", one["approval_id"]))
             return
         assert one["kind"] == "unknown_outcome"
-        assert self.kind in NOTHING_DECLARED, "a tool that can settle this by itself has asked a person"
+        assert self.kind in NOTHING_DECLARED or self.may_be_alive, "a tool that can settle this by itself has asked a person"
         self.unknowns += 1
         self.run("approve", one["approval_id"]).expect(6)  # to approve says nothing of what happened
         how = ("--done", self.result) if self.effects else ("--retry",)
@@ -111,7 +112,9 @@ class Bank:
 
     def _judge_record(self, events: list[dict[str, Any]]) -> None:
         kinds = [event["kind"] for event in events]
-        assert kinds.count("execution_succeeded") + kinds.count("execution_resolved") == 1
+        settled = [event["payload"]["status"] for event in events if event["kind"] == "execution_resolved"]
+        assert kinds.count("execution_succeeded") + settled.count("succeeded") == 1
+        assert len(settled) == self.unknowns
         assert kinds.count("thread_ended") == 1 and kinds[-1] == "thread_ended"
         assert kinds.count("execution_unknown") == self.unknowns
         if self.kind != "note_add":

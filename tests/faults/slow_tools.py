@@ -1,5 +1,6 @@
 """Tools that last until the world says `go`. Copied into the user's folder, as tools_for_tests is."""
 
+import asyncio
 import time
 
 from bench.world import World
@@ -31,4 +32,24 @@ def slow_look() -> str:
     return "seen"
 
 
-TOOLS = [slow_payment, slow_look]
+@tool(is_critical=True)
+async def stubborn_payment() -> str:
+    """Pay, in a while, and be in no hurry to stop."""
+    try:
+        await asyncio.to_thread(_wait, "stubborn_payment")
+    except asyncio.CancelledError:
+        World.here().append("stubborn_payment.cancelled")
+        await asyncio.sleep(LONGEST)
+    return "paid"
+
+
+@tool(is_critical=True)
+def talking_payment() -> str:
+    """Pay, in a while, and talk about it."""
+    print("about to pay", flush=True)
+    _wait("talking_payment")
+    print("paid", flush=True)
+    return "paid"
+
+
+TOOLS = [slow_payment, slow_look, stubborn_payment, talking_payment]

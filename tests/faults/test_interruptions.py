@@ -3,13 +3,14 @@
 import os
 import shutil
 import signal
+import subprocess
 import time
 from pathlib import Path
 from typing import Any
 
 import psycopg
 import pytest
-from bench.cli import Process, Result
+from bench.cli import Cli, Process, Result
 from bench.openai_server import OpenAIServer, Reply, by_turn, call, calls, say, slow
 from bench.world import World
 from faults.zygote import ForkedCli
@@ -18,7 +19,6 @@ from memory.postgres.embedded import EmbeddedServer
 
 FULL = os.environ.get("FAULTS") == "full"
 SHORT = {"INTERLOCK_LEASE_SECONDS": "1"}
-PAY = by_turn(call("slow_payment"), say("Paid."))
 
 
 @pytest.fixture
@@ -29,12 +29,14 @@ def slowly(commands: ForkedCli) -> ForkedCli:
     return commands
 
 
-def begin_payment(cli: ForkedCli, server: OpenAIServer, world: World, **environment: str) -> Process:
+def begin_payment(
+    cli: ForkedCli, server: OpenAIServer, world: World, *, tool: str = "slow_payment", as_json: bool = True, **environment: str
+) -> Process:
     """A process in the middle of a payment that a person approved."""
-    server.always(PAY)
+    server.always(by_turn(call(tool), say("Paid.")))
     cli("start", "pay", "--thread", "t", "--json").expect(3)
-    process = cli.spawn("approve", "t", "--json", environment=environment)
-    world.wait_for("slow_payment.attempts")
+    process = cli.spawn("approve", "t", *(("--json",) if as_json else ()), environment=environment)
+    world.wait_for(f"{tool}.attempts")
     return process
 
 
@@ -143,19 +145,89 @@ def test_eight_recover_at_once(commands: ForkedCli, model_server: OpenAIServer, 
 # --- people and platforms --------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("number", "times"), [(signal.SIGINT, 1), (signal.SIGINT, 2), (signal.SIGTERM, 1)])
-def test_interrupted_in_a_tool(slowly: ForkedCli, model_server: OpenAIServer, world: World, number: int, times: int) -> None:
-    model_server.always(PAY)
-    slowly("start", "pay", "--thread", "t").expect(3)
-    process = slowly.spawn("approve", "t")
-    world.wait_for("slow_payment.attempts")
-    for _ in range(times):
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_asked_to_stop_it_ends_the_call_and_stops(
+    slowly: ForkedCli, model_server: OpenAIServer, world: World, number: signal.Signals
+) -> None:
+    """A service manager, or a terminal that is closed: what is under way ends and is recorded, and nothing more begins."""
+    process = begin_payment(slowly, model_server, world, as_json=False)
+    process.signal(number)
+    process.read_until("Stopping when the call that is under way has ended")
+    world.append("go")
+    assert_interrupted(process.wait(20))
+    shown = slowly("show", "t", "--json").json
+    assert [one["status"] for one in shown["executions"]] == ["succeeded"] and shown["pending"] == []
+    assert len(model_server.requests) == 1, "the model was asked once more"
+    assert slowly("recover", "--json").expect(0).json["recovered"] == [{"thread_id": "t", "status": "completed", "error": None}]
+    assert (world.attempts("slow_payment"), world.count("slow_payment")) == (1, 1)
+    assert_sound(slowly, model_server)
+
+
+@pytest.mark.parametrize("numbers", [(signal.SIGINT,), (signal.SIGTERM, signal.SIGTERM), (signal.SIGHUP, signal.SIGINT)])
+def test_interrupted_in_a_tool(slowly: ForkedCli, model_server: OpenAIServer, world: World, numbers: tuple[int, ...]) -> None:
+    """It is given up: nobody knows its outcome, and the question is there at once."""
+    process = begin_payment(slowly, model_server, world, as_json=False)
+    for number in numbers[:-1]:
         process.signal(number)
-    ended = process.wait(20)
-    assert_interrupted(ended)
+        process.read_until("Stopping when")
+    process.signal(numbers[-1])
+    assert_interrupted(process.wait(20))
+    one, = slowly("inbox", "--json").json["pending"]
+    assert (one["kind"], one["note"]) == ("unknown_outcome", "the work was interrupted while it ran")
     slowly("resume", "t", "--json").expect(3)
     world.append("go")
     end_payment(slowly, model_server, world)
+
+
+@pytest.mark.parametrize("options", [(), ("--json",)])
+def test_a_second_ctrl_c_ends_it_at_once(slowly: ForkedCli, model_server: OpenAIServer, world: World, options: tuple[str, ...]) -> None:
+    """Whatever holds it up. Nothing could be written any more, and what was begun is still known."""
+    process = begin_payment(slowly, model_server, world, tool="stubborn_payment", as_json=bool(options))
+    process.signal(signal.SIGINT)
+    world.wait_for("stubborn_payment.cancelled")
+    process.signal(signal.SIGINT)
+    ended = process.wait(20).expect(130)
+    assert "interlock resume t" in (ended.json["error"]["remedy"] if options else ended.stderr)
+    assert slowly("show", "t", "--json").json["executions"][0]["status"] == "started"
+    one, = slowly("resume", "t", "--json").expect(3).json["pending"]
+    slowly("resolve", one["approval_id"], "--done", "paid", "--json").expect(0)
+    assert world.attempts("stubborn_payment") == 1
+    assert_sound(slowly, model_server)
+
+
+@pytest.mark.parametrize("stream", ["stdout", "stderr"])
+def test_a_broken_pipe(slowly: ForkedCli, model_server: OpenAIServer, world: World, stream: str) -> None:
+    """Who read it went away. The tool prints, the progress is logged, and the answer has no reader: the call is made all the same."""
+    model_server.always(by_turn(call("talking_payment"), say("Paid.")))
+    slowly("start", "pay", "--thread", "t", "--json").expect(3)
+    process = subprocess.Popen(
+        [*slowly.command, "approve", "t", "--log", "json"], cwd=slowly.cwd, env=slowly.environment, stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    )  # fmt: skip
+    with process:
+        for each in (process.stdout, process.stderr) if stream == "stdout" else (process.stderr,):
+            assert each
+            each.close()
+        world.append("go")
+        assert process.wait(60) == (141 if stream == "stdout" else 0)
+    shown = slowly("show", "t", "--json").expect(0).json
+    assert (shown["status"], shown["executions"][0]["result"]) == ("completed", "paid")
+    assert world.attempts("talking_payment") == 1
+    assert_sound(slowly, model_server)
+
+
+def test_the_terminal_is_closed(slowly: ForkedCli, model_server: OpenAIServer, world: World) -> None:
+    model_server.always(by_turn(call("talking_payment"), say("Paid.")))
+    slowly("start", "pay", "--thread", "t", "--json").expect(3)
+    terminal = Cli(slowly.environment, slowly.cwd).terminal("approve", "t")
+    world.wait_for("talking_payment.attempts")
+    terminal.hang_up()
+    world.append("go")
+    terminal.popen.wait(60)
+    assert slowly("show", "t", "--json").json["executions"][0]["result"] == "paid"
+    assert slowly("resume", "t", "--json").expect(0).json["status"] == "completed"
+    assert world.attempts("talking_payment") == 1
+    assert_sound(slowly, model_server)
 
 
 def assert_interrupted(ended: Result) -> None:

@@ -1,12 +1,17 @@
 """SIGKILL at every named point × every kind of tool × in `start`, in `approve` and in the recovery itself; and inside the effect.
+SIGSTOP at every point of a call beyond the lease, another process that takes over, and SIGCONT.
 
 The default run takes a cross-section, FAULTS=full takes every combination.
 """
 
 import os
+import re
+import time
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 
+import psycopg
 import pytest
 from bench.cli import Cli
 from faults.bank import KINDS, NOTHING_DECLARED, THREAD, Bank
@@ -20,6 +25,10 @@ EFFECT = ("before", "during", "after")  # in the tool itself: bench.world
 
 # Here a tool that declares nothing leaves a question.
 UNCERTAIN = ("after_intent", "after_effect", *(f"{moment} the effect" for moment in EFFECT))
+
+TERMINATE = """
+SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'interlock' AND datname = current_database()
+"""
 
 Judged = Callable[[Bank, str, str], None]
 
@@ -108,3 +117,60 @@ def test_killed_again_in_the_recovery(open_bank: Callable[[str], Bank], judged: 
     bank.killed("resume", THREAD, environment=Cli.crashing(then))
     bank.finish()
     judged(bank, "resume", f"{point}, then {then}")
+
+
+FREEZE = ("after_claim", *ACT, "before_settle")
+
+
+def frozen() -> list[tuple[str, str]]:
+    return [(kind, point) for kind in KINDS for point in FREEZE]
+
+
+@pytest.mark.parametrize(("kind", "point"), some(frozen(), 7))
+def test_frozen_beyond_the_lease(
+    open_bank: Callable[[str], Bank], record_property: Callable[[str, object], None], kind: str, point: str
+) -> None:
+    """Whoever takes over cannot know whether it will wake, and when it does it neither acts under the lease nor writes."""
+    bank = open_bank(kind)
+    bank.may_be_alive = True
+    freezing = {**Cli.crashing(point, freeze=True), "INTERLOCK_LEASE_SECONDS": "1"}
+    words = ("start", "pay", "--thread", THREAD) if kind == "note_add" else ("approve", THREAD)
+    if kind != "note_add":
+        bank.run("start", "pay", "--thread", THREAD).expect(3)
+    sleeper: Any = bank.cli.spawn(*words, "--json", environment=freezing)
+    sleeper.wait_until_frozen()
+    time.sleep(1.2)
+    assert bank.run("resume", THREAD).exit_code in {0, 3}
+    sleeper.cont()
+    assert sleeper.wait().exit_code in {0, 3, 5}
+    bank.finish()
+    record_property("fault", {"command": "frozen", "point": point, **bank.judge()})
+
+
+@pytest.mark.parametrize("kind", KINDS if FULL else ["transfer_tx"])
+def test_every_session_is_ended_again_and_again(
+    open_bank: Callable[[str], Bank], record_property: Callable[[str, object], None], database_url: str, kind: str
+) -> None:
+    """As by a proxy that drops connections: the command comes through, or says how to go on; nothing is lost or done twice."""
+    bank = open_bank(kind)
+    words = ("start", "pay", "--thread", THREAD) if kind == "note_add" else ("approve", THREAD)
+    if kind != "note_add":
+        bank.run("start", "pay", "--thread", THREAD).expect(3)
+    process = bank.cli.spawn(*words, "--json")
+    with psycopg.connect(database_url, autocommit=True) as connection:
+        while process.running:
+            connection.execute(TERMINATE)
+            time.sleep(0.1)
+    ended = process.wait()
+    if ended.exit_code not in {0, 3}:
+        error = ended.expect(7).json["error"]
+        assert "interlock resume" in error["remedy"] or "thread_id" not in error
+    if not bank.run("runs").json["runs"] or bank.run("inbox").json["pending"]:
+        bank.run(*words)  # it had not come so far
+    bank.finish()
+    record_property("fault", {"command": "sessions", "point": "all the time", **bank.judge()})
+
+
+def test_no_point_is_left_out() -> None:
+    code = "".join(file.read_text() for file in (Path(__file__).parents[2] / "graph").rglob("*.py"))
+    assert set(re.findall(r"""reach\("(\w+)"\)""", code)) == {*BEGIN, *GATE, *ANSWER, *ACT}

@@ -100,6 +100,9 @@ class ForkedProcess(Process):
     def stop(self) -> None:
         """As the base has it, which can wait for children of its own only."""
         self.signal(signal.SIGSTOP)
+        self.wait_until_frozen()
+
+    def wait_until_frozen(self) -> None:
         end = time.monotonic() + ANSWER_SECONDS
         while Path(f"/proc/{self.pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "T":
             assert time.monotonic() < end, "it does not stop"

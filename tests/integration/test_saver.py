@@ -142,21 +142,42 @@ def _next_xid(url: str) -> int:
         return int(row[0])
 
 
-async def test_fence_head_and_record_cost_no_commit_more(lone_database: Callable[[], str]) -> None:
+async def test_a_step_is_one_commit_with_fence_head_and_record(lone_database: Callable[[], str]) -> None:
     """On a server of its own, because ids of transactions are counted for all of a server's databases."""
     url = lone_database()
     async with Database(url, max_size=1) as database:
         runs = PostgresRuns(database)
-        await runs.create(NewRun("guarded", "x", ALICE, ALICE, "default", "1", "1"))
-        held["guarded"] = await runs.acquire("guarded", "here", 30)
-        try:
-            bare = [await commits(url, AsyncPostgresSaver(database.pool), f"bare{steps}", steps) for steps in (2, 12)]  # type: ignore[arg-type]
-            guarded = await commits(url, GuardedSaver(database.pool), "guarded", 12)
-        finally:
-            held.pop("guarded", None)
-        assert len([event for event in await PostgresAudit(database).events("guarded") if event.kind == "transition"]) == 14
-    assert guarded == bare[1]
+        bare = [await commits(url, AsyncPostgresSaver(database.pool), f"bare{steps}", steps) for steps in (2, 12)]  # type: ignore[arg-type]
+        guarded = []
+        for steps in (2, 12):
+            thread = f"guarded{steps}"
+            await runs.create(NewRun(thread, "x", ALICE, ALICE, "default", "1", "1"))
+            held[thread] = await runs.acquire(thread, "here", 30)
+            try:
+                guarded.append(await commits(url, GuardedSaver(database.pool), thread, steps))
+            finally:
+                held.pop(thread, None)
+        assert len([event for event in await PostgresAudit(database).events("guarded12") if event.kind == "transition"]) == 14
     assert bare[1] - bare[0] == 2 * 10, "a step of the official saver: its checkpoint, and its pending writes"
+    assert guarded[1] - guarded[0] == 10, "a step of ours: its checkpoint, which holds what a lone task wrote"
+
+
+async def test_writes_are_stored_where_no_checkpoint_follows_at_once(database: Database, lease: Lease) -> None:
+    """Of tasks side by side, because one may end long before the next checkpoint; and questions, because none comes."""
+    saver = GuardedSaver(database.pool)
+    held["guarded"] = lease
+    kept = []
+    alone, together = ["branch:to:a"], ["branch:to:a", "branch:to:b"]
+    for updated, channel in ((alone, "messages"), (alone, "__interrupt__"), (together, "messages")):
+        parent = await saver.aget_tuple(config("guarded"))
+        before = parent.config["configurable"]["checkpoint_id"] if parent else None
+        checkpoint = {**empty_checkpoint(), "updated_channels": updated}
+        stored = await saver.aput(config("guarded", before), checkpoint, {"source": "loop", "step": 1}, {})  # type: ignore[arg-type]
+        await saver.aput_writes(stored, [(channel, "x")], "task")
+        found = await saver.aget_tuple(config("guarded"))
+        assert found
+        kept.append([write[1] for write in found.pending_writes or []])
+    assert kept == [[], ["__interrupt__"], ["messages"]]
 
 
 @pytest.fixture
