@@ -14,7 +14,7 @@ from typing import Any
 
 from langchain_core.tools import BaseTool
 
-from memory.errors import UsageError
+from memory.errors import InterlockError, UsageError
 from tools.spec import Registry
 
 SHIPPED = ("tools.database:database_tools", "tools.deploy:deploy_tools", "tools.tickets:ticket_tools", "tools.mcp:mcp_tools")
@@ -116,7 +116,7 @@ def _guarded(step: Callable[[], Any], what: str) -> Any:
     """A module of the user's may fail in any way; what is said of a tool in it is said already."""
     try:
         return step()
-    except UsageError:
+    except InterlockError:
         raise
     except (Exception, SystemExit) as error:
         raise _wrong(f"{what}: {_line(error)}") from error

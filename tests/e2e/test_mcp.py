@@ -16,7 +16,7 @@ from bench.openai_server import call, say
 
 SERVER = Path(__file__).parents[1] / "bench" / "mcp_server.py"
 pytestmark = pytest.mark.timeout(600)
-TRUST = '[mcp]\nread_only = ["notes"]\n'
+TRUST = '[defaults]\nsources = ["claimed"]\n\n[mcp]\nread_only = ["notes"]\n'
 
 
 @pytest.fixture(scope="module")
@@ -142,6 +142,7 @@ def test_a_server_over_http_that_dies_in_the_middle_and_stays_away(agent: Any) -
 
 def test_what_other_programs_call_approved_is_not_followed(agent: Any, port: int) -> None:
     connect(agent, port, autoApprove=["note"], alwaysAllow=["note"])
+    agent.model.play(call("report_ready", {"word": "ready"}))
     [mcp] = [one for one in agent("doctor", expect=0)["checks"] if one["name"] == "mcp"]
     assert mcp["state"] == "warn" and "alwaysAllow, autoApprove" in mcp["detail"]
 

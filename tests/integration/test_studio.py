@@ -96,7 +96,7 @@ async def from_a_chat_and_decided_at_the_command_line(client: Any, cli: Cli) -> 
     thread = (await client.threads.create())["thread_id"]
     await client.runs.wait(thread, "interlock", input={"messages": [{"type": "human", "content": "deploy shop 7.2 to staging"}]})
     done = cli("approve", thread, "--json").expect(0).json
-    assert done["final_answer"] == "Deployed shop 7.2 to staging (release 1, the first)."
+    assert done["final_answer"] == "Deployed shop 7.2 to staging (release 2, the first)."
     state = await client.threads.get_state(thread)
     assert state["next"] == [] and state["values"]["final_answer"] == {"text": done["final_answer"]}
 
