@@ -34,6 +34,7 @@ from memory.runs import Run
 if TYPE_CHECKING:
     from graph.ports import Ports
     from graph.run import Driver
+    from memory.careful import Memory
     from memory.postgres.saver import GuardedSaver
     from tools.spec import Registry
 
@@ -97,7 +98,7 @@ class App:
         registry = self.registry
         return Ports(
             runs=self.runs, approvals=self.approvals, ledger=self.ledger, registry=registry, electorate=self.electorate,
-            policy=self.policy, on_token=self.on_token, tell=self.tell,
+            policy=self.policy, memory=load_memory(self.settings), on_token=self.on_token, tell=self.tell,
             model=choose_model(self.settings, [tool.langchain for tool in registry]),
         )  # fmt: skip
 
@@ -178,6 +179,17 @@ def _analytics(settings: Settings) -> PostgresAnalytics:
 
 def no_such_thread(thread_id: str) -> NotFoundError:
     return NotFoundError(f"There is no thread {thread_id!r}.", remedy="`interlock runs` lists them.", code="no_such_thread")
+
+
+def load_memory(settings: Settings) -> "Memory | None":
+    """None where it is turned off. Nobody is asked yet; raises UsageError."""
+    from memory.choosing import choose_memory
+    from memory.embedders import Keys
+
+    keys = Keys(settings.openai_api_key, settings.openai_base_url)
+    return choose_memory(
+        settings.home, settings.embeddings, keys, qdrant_url=settings.qdrant_url, qdrant_key=settings.qdrant_api_key
+    )
 
 
 def ambiguous(name: str, found: Sequence[Approval]) -> UsageError:

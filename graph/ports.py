@@ -8,6 +8,7 @@ from graph.deciding import Electorate
 from graph.model import Model
 from graph.policy import Policy
 from memory.approvals import Approvals
+from memory.careful import Memory
 from memory.ledger import Ledger
 from memory.runs import Runs
 from tools.spec import Registry
@@ -17,7 +18,10 @@ Node = Callable[..., Awaitable[dict[str, Any]]]  # (state, config) -> update
 
 @dataclass(frozen=True, slots=True)
 class Ports:
-    """`left` counts the model's turns that a thread may still take in this process; `tell` gets progress as (what, details)."""
+    """`left` counts the model's turns that a thread may still take in this process; `tell` gets progress as (what, details).
+
+    `memory` is None where it is turned off.
+    """
 
     runs: Runs
     approvals: Approvals
@@ -26,6 +30,7 @@ class Ports:
     registry: Registry
     electorate: Electorate
     policy: Policy = field(default_factory=Policy)
+    memory: Memory | None = None
     left: dict[str, int] = field(default_factory=dict)
     on_token: Callable[[str], None] | None = None
     tell: Callable[[str, dict[str, Any]], None] = lambda _what, _details: None

@@ -84,4 +84,7 @@ def describe(question: Approval) -> str:
     if question.kind == "unknown_outcome":
         return f"{asks}{question.tool} was begun, and nobody knows whether it happened: {question.note}"
     note = f" {question.note}" if question.note else ""
+    recalled = (question.memory or {}).get("recalled", {})
+    if recalled.get("status") == "unavailable":
+        note += f" Memory could not be asked: {recalled['reason']}."
     return f"{asks}Run {question.tool}? Tier {question.tier}, {question.have} of {question.required} approvals.{note}"

@@ -134,6 +134,10 @@ def _given(**details: Any) -> dict[str, Any]:
     return {name.replace("_", " "): value for name, value in details.items() if value not in (None, "", [], {})}
 
 
+RECALLED = {"ok": "the model was shown earlier records: {}", "empty": "memory holds nothing like this task"}
+KEPT = {"ok": "the thread is remembered", "empty": "there was nothing to remember"}
+
+
 class _Narrator:
     """Remembers which call a question or an execution was about. `on_KIND` tells an event; what is unknown is shown as it stands."""
 
@@ -161,6 +165,15 @@ class _Narrator:
     def on_thread_adopted(self, event: Event, content: dict[str, Any]) -> Told:
         told = f"{_actor(event)} put a thread that was there already under this record, from checkpoint {content.get('checkpoint_id')}"
         return Told(event, "Adopted", told, _given(task=content.get("input"), tools=content.get("tools_version")))
+
+    def on_memory_recalled(self, event: Event, content: dict[str, Any]) -> Told:
+        ids = content.get("ids") or []
+        told = RECALLED.get(str(content.get("status")), "memory could not be asked").format(len(ids))
+        return Told(event, "Recalled", told, _given(why=content.get("reason") or None, records=ids or None))
+
+    def on_memory_kept(self, event: Event, content: dict[str, Any]) -> Told:
+        told = KEPT.get(str(content.get("status")), "the thread could not be remembered")
+        return Told(event, "Remembered", told, _given(why=content.get("reason") or None, records=content.get("ids") or None))
 
     def on_process_began(self, event: Event, content: dict[str, Any]) -> Told:
         self._begun += 1

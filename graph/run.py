@@ -16,6 +16,7 @@ from graph.approval import judge_with
 from graph.crash import reach
 from graph.deciding import OVER, expire
 from graph.holding import CancelRequested
+from graph.nodes.episodes import remember
 from graph.nodes.reject import ending
 from graph.ports import Ports
 from graph.questions import question_of, unknown
@@ -184,6 +185,7 @@ class Driver:
         if at.next and run.graph_version == GRAPH_VERSION:
             update = ending(calls, "cancelled", words)
             await self.graph.aupdate_state(_config(run.thread_id), update, as_node="handle_rejection")
+        await remember(self.ports, run.thread_id, "cancelled", None)
         seen = (await self._run(run.thread_id)).wake_seq
         return await self.ports.runs.settle(lease, seen_wake_seq=seen, status="cancelled")
 

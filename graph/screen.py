@@ -22,6 +22,14 @@ def _hides(char: str) -> bool:
     return unicodedata.category(char) in HIDDEN or char in LOOKS_BLANK or (unicodedata.category(char) == "Zs" and char != " ")
 
 
+def recalled(about: Mapping[str, Any]) -> str:
+    """What memory gave to the model. That it could not be asked is no reason to think that there is nothing."""
+    if about["status"] == "unavailable":
+        return f"unavailable, so the model knows of no earlier thread: {about['reason']}"
+    count = len(about["ids"])
+    return f"the model was shown {count} earlier record{'s' if count != 1 else ''}" if count else "it holds nothing like this task"
+
+
 WORDS = "  | "  # before each line that a model wrote, so that none can pass for one of ours
 
 
@@ -44,6 +52,8 @@ def question(one: Mapping[str, Any], *, width: int | None = None) -> str:
         ("expires", one["expires_at"] or "never"),
         ("digest", one["args_sha256"]),
     ]
+    if one.get("memory"):
+        facts.append(("memory", escape(recalled(one["memory"]))))
     if one["note"]:
         facts.append(("note", escape(one["note"])))
     wide = max(len(name) for name, _ in facts)
@@ -102,6 +112,8 @@ def thread(one: Mapping[str, Any], *, width: int | None = None) -> str:
     lines += [f"  {execution['tool']}: {execution['status']}{_attempts(execution)}" for execution in one["executions"]]
     if one["final_answer"] is not None:
         lines += ["", escape(one["final_answer"], lines=True)]
+    if (one.get("memory") or {}).get("remembered", {}).get("status") == "unavailable":
+        lines.append(f"  not remembered: {escape(one['memory']['remembered']['reason'])}")
     if one["error"]:
         lines += ["", f"error: {escape(one['error']['message'], lines=True)}"]
     for pending in one["pending"]:
@@ -177,6 +189,13 @@ def age(since: str, now: datetime) -> str:
     return f"{seconds} s"
 
 
+def notice(what: str, details: Mapping[str, Any]) -> str:
+    """A line that is for everybody, also where nobody watches."""
+    if what in {"recall_ended", "remember_ended"} and details["status"] == "unavailable":
+        return f"The agent goes on without memory: {details['reason']}."
+    return ""
+
+
 def progress(what: str, details: Mapping[str, Any], seconds: float | None) -> str:
     """A line about what began or ended; empty for what says nothing to a person."""
     took = "" if seconds is None else f" ({seconds:.1f} s)"
@@ -185,6 +204,10 @@ def progress(what: str, details: Mapping[str, Any], seconds: float | None) -> st
             return "· the model is asked"
         case "node_ended" if details["node"] == "agent_think":
             return f"· the model has answered{took}"
+        case "recall_ended" if details["status"] == "ok":
+            return f"· earlier threads were recalled{took}"
+        case "remember_ended" if details["status"] == "ok":
+            return f"· the thread is remembered{took}"
         case "tool_started":
             again = f", attempt {details['attempt']}" if details["attempt"] > 1 else ""
             return f"· {escape(details['tool'])}: started{again}"

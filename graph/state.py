@@ -66,5 +66,5 @@ class State(TypedDict):
     modification_details: NotRequired[dict[str, Any] | None]
     # running | completed | rejected | cancelled
     status: NotRequired[str]
-    # {"status": ok | empty | unavailable, "records": […]}, what was recalled before the first thought
+    # {"status": ok | empty | unavailable, "reason", "records": […]}, what was recalled before the first thought; no reason: turned off
     memories: NotRequired[dict[str, Any] | None]

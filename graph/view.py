@@ -24,6 +24,7 @@ def thread(run: Run, approvals: Sequence[Approval], executions: Sequence[Executi
         "error": dict(run.error) if run.error else None,
         "requester": run.requester.name,
         "input": run.input,
+        "memory": dict(run.memory) if run.memory else None,
         "pending": [question(approval) for approval in approvals if approval.status == "pending"],
         "executions": [execution(one) for one in executions],
     }
@@ -46,6 +47,7 @@ def question(approval: Approval) -> dict[str, Any]:
         "rule": approval.rules.get("rule"),
         "note": approval.note,
         "said": approval.said,
+        "memory": dict(recalled) if (recalled := (approval.memory or {}).get("recalled")) else None,
         "requested_at": when(approval.requested_at),
         "expires_at": when(approval.expires_at),
     }

@@ -53,6 +53,9 @@ class Embedder(Protocol):
 
     name: str
 
+    def load(self) -> None:
+        """Brings in what it needs to work: code and a model of this machine. It asks nobody."""
+
     def embed_query(self, text: str) -> list[float]: ...
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]: ...
@@ -62,6 +65,9 @@ class VectorStoreClient(Protocol):
     """`where` names the place for people, without secrets."""
 
     where: str
+
+    def load(self, tenant: str | None = None) -> None:
+        """Brings in the code that it needs, to look something up for this tenant, or to write. It asks nobody; it may take seconds."""
 
     def add(self, records: Sequence[MemoryRecord]) -> None:
         """A record whose id is there already takes its place."""

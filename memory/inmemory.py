@@ -15,6 +15,9 @@ class InMemoryEpisodes:
         self.where, self._embedder = "in this process", embedder
         self._tenants: dict[str, dict[str, MemoryRecord]] = {} if tenants is None else tenants
 
+    def load(self, tenant: str | None = None) -> None:
+        """All is here."""
+
     def add(self, records: Sequence[MemoryRecord]) -> None:
         self._check()
         tenants = [record.tenant for record in records]

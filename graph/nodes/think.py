@@ -9,6 +9,7 @@ from langchain_core.runnables import RunnableConfig
 from graph.answer import Answer
 from graph.calls import Unusable, read_calls
 from graph.crash import reach
+from graph.episode import told
 from graph.facts import Facts, facts_of
 from graph.holding import stop_if_cancelled
 from graph.ports import Node, Ports
@@ -33,7 +34,8 @@ def make_think(ports: Ports) -> Node:
         _take_a_turn(ports, thread_id)
         _refuse_if_fruitless(messages)
         reach("think_before_model")
-        answer = await ports.model.answer([SystemMessage(SYSTEM), *transcript(messages)], on_token=ports.on_token)
+        system = "\n\n".join(text for text in (SYSTEM, told(state.get("memories"))) if text)
+        answer = await ports.model.answer([SystemMessage(system), *transcript(messages)], on_token=ports.on_token)
         reach("think_after_model")
         return _proposal(ports, answer, await facts_of(ports, thread_id))
 

@@ -17,8 +17,8 @@ def translated(where: str) -> Iterator[None]:
     except InterlockError:
         raise
     except Exception as error:
-        remedy = "`interlock doctor` looks at it; the agent goes on without memory."
-        raise UnavailableError(f"The memory {where} cannot be used: {reason_of(error)}.", remedy=remedy, code="memory_unavailable") from error
+        message, remedy = f"The memory {where} cannot be used: {reason_of(error)}.", "`interlock doctor` looks at it."
+        raise UnavailableError(message, remedy=remedy, code="memory_unavailable") from error
 
 
 def reason_of(error: BaseException) -> str:

@@ -6,6 +6,8 @@ The collection is reached by an alias. What is behind it keeps its embedder's na
 """
 
 import hashlib
+import importlib
+import importlib.metadata
 import re
 import threading
 import time
@@ -40,6 +42,11 @@ class QdrantEpisodes:
         self.where = f"at {shown_url(url)}" if folder is None else f"in {folder}"
         self._opened: dict[str, _Opened] = {}
         self._using = threading.Lock()
+
+    def load(self, tenant: str | None = None) -> None:
+        if tenant is None or self._is_there(tenant):
+            importlib.import_module("langchain_qdrant")
+            self._embedder.load()
 
     def add(self, records: Sequence[MemoryRecord]) -> None:
         for tenant in sorted({record.tenant for record in records}):
@@ -85,8 +92,6 @@ class QdrantEpisodes:
             self._close()
 
     def facts(self) -> Mapping[str, Any]:
-        import importlib.metadata
-
         client = importlib.metadata.version("qdrant-client")
         if self._folder is not None:
             return {"where": self.where, "embedder": self._embedder.name, "client": client}
@@ -98,10 +103,10 @@ class QdrantEpisodes:
     @contextmanager
     def _collection(self, tenant: str, *, make: bool = False, fits: bool = True) -> Iterator["_Collection | None"]:
         """None where nothing was stored yet. With `fits`, refuses one that another embedder made."""
-        name = "" if self._folder is None else _name(tenant)
-        if not make and self._folder is not None and not (self._folder / name / "meta.json").exists():
+        if not make and not self._is_there(tenant):
             yield None
             return
+        name = "" if self._folder is None else _name(tenant)
         with self._alone(), translated(self.where):
             opened = self._open(name)
             collection = opened.collection or self._find(opened)
@@ -111,6 +116,10 @@ class QdrantEpisodes:
                 collection.check(self._embedder.name)
             opened.collection = collection
             yield collection
+
+    def _is_there(self, tenant: str) -> bool:
+        """Whether something may have been stored for this tenant; in local mode that is seen without opening anything."""
+        return self._folder is None or (self._folder / _name(tenant) / "meta.json").exists()
 
     @contextmanager
     def _alone(self) -> Iterator[None]:

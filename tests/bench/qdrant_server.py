@@ -60,7 +60,7 @@ class QdrantServer:
                 self.end_headers()
                 self.wfile.write(answer)
 
-            do_GET = do_PUT = do_POST = do_DELETE = _handle
+            do_GET = do_PUT = do_POST = do_DELETE = _handle  # noqa: N815 - the names of the base class
 
         self._http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self._http.daemon_threads = True
