@@ -41,8 +41,9 @@ fix: $(READY) ## mend what the linter can mend by itself
 faults: $(READY) ## the fault suite alone: kills, races, lost connections
 	$(BIN)/python -m pytest -q tests/faults $(ARGS)
 
-bench: $(READY) ## what the guard costs beside the bare saver, as a ratio
+bench: $(READY) ## what the guard costs beside the bare saver, and memory beside the bare client, as ratios
 	$(BIN)/python benchmarks/transition.py
+	$(BIN)/python benchmarks/recall.py
 
 studio: $(READY) ## LangGraph's development server on 127.0.0.1, for Studio; no key is needed
 	@touch .env
@@ -50,7 +51,7 @@ studio: $(READY) ## LangGraph's development server on 127.0.0.1, for Studio; no 
 
 lock: ## pin the requirements anew (needs uv)
 	uv pip compile --quiet --universal --generate-hashes --custom-compile-command 'make lock' \
-		--extra embedded --group dev --output-file requirements.txt pyproject.toml
+		--extra embedded --extra local-memory --group dev --output-file requirements.txt pyproject.toml
 
 # An environment that is there and new enough is kept and brought up to the requirements; the stamp is written last.
 $(READY): requirements.txt pyproject.toml

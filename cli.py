@@ -9,7 +9,7 @@ import sys
 
 import typer
 
-from graph.commands import checks, databases, decisions, operators, policies, record, threads
+from graph.commands import checks, databases, decisions, memories, operators, policies, record, threads
 from graph.console import Commands, InterruptedByPersonError
 
 app = Commands(
@@ -21,6 +21,7 @@ for room in (threads, decisions, record, checks):
     app.add_typer(room.commands)
 app.add_typer(operators.commands, name="operator")
 app.add_typer(policies.commands, name="policy")
+app.add_typer(memories.commands, name="memory")
 app.add_typer(databases.commands, name="db")
 
 

@@ -26,6 +26,7 @@ from memory.postgres.database import Database
 from memory.postgres.embedded import SUPERUSER, EmbeddedServer
 from memory.postgres.grants import grants
 from memory.postgres.ledger import PostgresLedger
+from memory.postgres.memories import PostgresMemories
 from memory.postgres.migrate import migrate, pending, prepare
 from memory.postgres.operators import PostgresOperators
 from memory.postgres.runs import PostgresRuns
@@ -57,6 +58,7 @@ class App:
         self.ledger = PostgresLedger(self.database)
         self.audit = PostgresAudit(self.database)
         self.operators = PostgresOperators(self.database)
+        self.memories = PostgresMemories(self.database)
 
     @property
     def registry(self) -> "Registry":

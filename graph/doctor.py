@@ -47,6 +47,7 @@ async def examine(settings: Settings, tell: Tell) -> AsyncIterator[Finding]:
         "tools": lambda: _tools(settings),
         "deploy": lambda: _deploy(settings),
         "database": lambda: _database(settings),
+        "memory": lambda: _memory(settings),
         "model": lambda: _model(settings),
     }
     for name, check in checks.items():
@@ -135,6 +136,20 @@ async def _database(settings: Settings) -> Finding:
             remedy = "Deadlines follow the database's clock; set both clocks by NTP."
             return Finding("database", "warn", f"{detail}; its clock differs by {facts['clock_seconds']:.0f} s", remedy)
         return Finding("database", "ok", detail)
+
+
+async def _memory(settings: Settings) -> Finding:
+    """What is wrong here stops no run, so it is a warning; only what cannot be meant is a mistake."""
+    from graph.app import load_memory
+
+    memory = load_memory(settings)
+    if memory is None:
+        return Finding("memory", "ok", "turned off by INTERLOCK_EMBEDDINGS=off")
+    try:
+        facts = await memory.ask(lambda store: store.facts())
+    except InterlockError as error:
+        return Finding("memory", "warn", error.message, error.remedy)
+    return Finding("memory", "ok", ", ".join(f"{name} {value}" for name, value in facts.items()))
 
 
 async def _model(settings: Settings) -> Finding:

@@ -208,6 +208,8 @@ def progress(what: str, details: Mapping[str, Any], seconds: float | None) -> st
             return f"· earlier threads were recalled{took}"
         case "remember_ended" if details["status"] == "ok":
             return f"· the thread is remembered{took}"
+        case "reembedded":
+            return f"· {details['records']} of {details['of']} records"
         case "tool_started":
             again = f", attempt {details['attempt']}" if details["attempt"] > 1 else ""
             return f"· {escape(details['tool'])}: started{again}"

@@ -6,6 +6,7 @@ from typing import Any
 
 from memory.approvals import Approval, masked
 from memory.audit import Event
+from memory.episodes import MemoryRecord
 from memory.ledger import Execution
 from memory.operators import Operator
 from memory.runs import Run
@@ -89,6 +90,13 @@ def operator(one: Operator) -> dict[str, Any]:
         "expires_at": when(one.expires_at),
         "revoked_at": when(one.revoked_at),
     }
+
+
+def memory(one: MemoryRecord, *, score: float | None = None) -> dict[str, Any]:
+    """Without its vector."""
+    row = {"id": one.id, "content": one.content, "timestamp": when(one.timestamp), "source": one.metadata.get("source"),
+           "tenant": one.metadata.get("tenant"), "metadata": dict(one.metadata)}  # fmt: skip
+    return row if score is None else {**row, "score": round(score, 4)}
 
 
 def event(one: Event) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 HIDDEN = "‹secret›"
 SHAPES = re.compile(
     r"""
-    -----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|\Z)
+    -----BEGIN\s[A-Z\s]*PRIVATE\sKEY-----.*?(?:-----END\s[A-Z\s]*PRIVATE\sKEY-----|\Z)
     | \b(?:sk|pk|rk)-[A-Za-z0-9_-]{16,}                      # OpenAI, Anthropic, Stripe
     | \b(?:sk|pk|rk)_(?:live|test)_[A-Za-z0-9]{10,}
     | \bgh[pousr]_[A-Za-z0-9]{20,} | \bgithub_pat_[A-Za-z0-9_]{20,} | \bglpat-[A-Za-z0-9_-]{16,}

@@ -92,13 +92,13 @@ class QdrantEpisodes:
             self._close()
 
     def facts(self) -> Mapping[str, Any]:
-        client = importlib.metadata.version("qdrant-client")
+        with translated(self.where):
+            size = len(self._embedder.embed_query("How long is a vector?"))
+        facts = {"embedder": f"{self._embedder.name} ({size} numbers)", "qdrant-client": importlib.metadata.version("qdrant-client")}
         if self._folder is not None:
-            return {"where": self.where, "embedder": self._embedder.name, "client": client}
-        with self._collection("", fits=False), translated(self.where):
-            server = self._opened[""].client.info().version
+            return {"memory": self.where, **facts}
         with self._collection(""):
-            return {"where": self.where, "embedder": self._embedder.name, "client": client, "server": server}
+            return {"memory": self.where, **facts, "server": self._opened[""].client.info().version}
 
     @contextmanager
     def _collection(self, tenant: str, *, make: bool = False, fits: bool = True) -> Iterator["_Collection | None"]:
