@@ -116,7 +116,8 @@ async def test_blank_text_is_neither_asked_nor_kept(tmp_path: Path) -> None:
     [
         "key sk-abcdefghijklmnop1234", "ghp_abcdefghij0123456789abcd", "AKIAABCDEFGHIJKLMNOP",
         "password: hunter2222", '"api_key": "zzzzzz12"',
-        "postgresql://ada:hunter2222@db/shop", "Authorization: Bearer abcdef0123456789", "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.c2ln", "TOKEN=zzzzzz12",
+        "postgresql://ada:hunter2222@db/shop", "Authorization: Bearer abcdef0123456789", "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.c2ln",
+        "TOKEN=zzzzzz12",
         "-----BEGIN RSA PRIVATE KEY-----\nabc\n-----END RSA PRIVATE KEY-----",
     ],
 )  # fmt: skip
