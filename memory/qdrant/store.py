@@ -12,7 +12,7 @@ import re
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -160,7 +160,8 @@ class QdrantEpisodes:
         config = opened.client.get_collection(name).config
         vectors = config.params.vectors
         kept = config.metadata or {}
-        return _Collection(opened.client, name, self._embedder, str(kept.get("embedder", "")), int(getattr(vectors, "size", 0)))
+        made_by, size = str(kept.get("embedder", "")), int(getattr(vectors, "size", 0))
+        return _Collection(opened.client, name, self._embedder, made_by, size, is_local=self._folder is not None)
 
     def _make(self, opened: "_Opened") -> "_Collection":
         name = self._make_for_this_embedder(opened)
@@ -173,12 +174,14 @@ class QdrantEpisodes:
     def _make_for_this_embedder(self, opened: "_Opened") -> str:
         """The name of a collection for it, which is made where it is missing."""
         from qdrant_client import models
+        from qdrant_client.http.exceptions import UnexpectedResponse
 
         size = len(self._embedder.embed_query("How long is a vector?"))
         name = f"{ALIAS}_{hashlib.sha256(f'{self._embedder.name} {size}'.encode()).hexdigest()[:12]}"
         if not opened.client.collection_exists(name):
             vectors = models.VectorParams(size=size, distance=models.Distance.COSINE)
-            opened.client.create_collection(name, vectors_config=vectors, metadata={"embedder": self._embedder.name, "size": size})
+            with suppress(UnexpectedResponse):  # another process was quicker; if it was not, the next call says what is wrong
+                opened.client.create_collection(name, vectors_config=vectors, metadata={"embedder": self._embedder.name, "size": size})
         if self._folder is None:
             keyword = models.KeywordIndexParams(type=models.KeywordIndexType.KEYWORD, is_tenant=True)
             opened.client.create_payload_index(name, TENANT, keyword)
@@ -197,7 +200,7 @@ class QdrantEpisodes:
             behind = next(one.collection_name for one in opened.client.get_aliases().aliases if one.alias_name == ALIAS)
             if behind == target:
                 return old.count(None)
-            new = _Collection(opened.client, target, self._embedder, self._embedder.name, 0)
+            new = _Collection(opened.client, target, self._embedder, self._embedder.name, 0, is_local=self._folder is not None)
             total, done = old.count(None), 0
             for page in old.pages():
                 there = new.ids([record.id for record in page])
@@ -224,9 +227,9 @@ class _Opened:
 class _Collection:
     """One collection under one embedder. The filter is on where a server holds all tenants together; it costs nothing there."""
 
-    def __init__(self, client: "QdrantClient", name: str, embedder: Embedder, made_by: str, size: int) -> None:
+    def __init__(self, client: "QdrantClient", name: str, embedder: Embedder, made_by: str, size: int, *, is_local: bool) -> None:
         self._client, self._name, self._embedder, self._made_by, self._size = client, name, embedder, made_by, size
-        self._is_local = hasattr(client._client, "location")
+        self._is_local = is_local
         self._store = self._langchain()
 
     def check(self, name: str) -> None:

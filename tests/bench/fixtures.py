@@ -40,7 +40,7 @@ def cli_factory(database_url: str, home: Path, tmp_path: Path) -> Iterator[Calla
         model: OpenAIServer | None = None,
         world: World | None = None,
         environment: Environment | None = None,
-        timeout: float = 300,
+        timeout: float = 60,
     ) -> Cli:
         folder, user = tmp_path / "project", tmp_path / "user"
         folder.mkdir(exist_ok=True)

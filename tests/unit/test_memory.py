@@ -70,7 +70,11 @@ async def test_a_hanging_store_is_left_after_its_time_and_then_left_alone(tmp_pa
 async def test_pauses_grow_and_end_with_the_first_answer(tmp_path: Path) -> None:
     now = [1000.0]
     act: list[Any] = [failing]
-    memory, store = memory_of(lambda: act[-1](), tmp_path, _clock=lambda: now[0])
+
+    def acting() -> Any:
+        return act[-1]()
+
+    memory, store = memory_of(acting, tmp_path, _clock=lambda: now[0])
     for wait in (15, 30, 60):
         await memory.recall("task", "a")
         now[0] += wait - 1
