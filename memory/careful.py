@@ -22,6 +22,7 @@ from memory.text import clean, shorten
 
 T = TypeVar("T")
 LOAD_SECONDS = 120.0  # code is loaded from this machine; that is work, and no waiting for somebody
+FOUND_OUT_AT_ONCE = frozenset({"embedder_changed", "memory_busy", "memory_locked", "open_key"})  # no reason to leave it alone
 FIRST_PAUSE, LONGEST_PAUSE = 15.0, 600.0  # seconds
 
 
@@ -82,7 +83,8 @@ class Memory:
         try:
             done = await aside(lambda: _then_rest(store, work), None)
         except InterlockError as error:
-            self._failed(error.message)
+            if error.code not in FOUND_OUT_AT_ONCE:
+                self._failed(error.message)
             raise
         self._succeeded()
         return done
@@ -94,7 +96,7 @@ class Memory:
     async def _asked(self, work: Callable[[VectorStoreClient], T], tenant: str | None) -> T | str:
         """The answer, or in words why there is none."""
         if self.store is None:
-            return f"{self.why_not.message}: {self.why_not.remedy}".rstrip(".") if self.why_not else "there is none"
+            return _told(self.why_not) if self.why_not else "there is none"
         if paused := self._pause():
             return paused
         store = self.store
@@ -104,7 +106,7 @@ class Memory:
         except TimeoutError:
             return self._failed(f"The memory {store.where} did not answer within {self.seconds:g} seconds.")
         except InterlockError as error:
-            return self._failed(error.message, error.code)
+            return _told(error) if error.code in FOUND_OUT_AT_ONCE else self._failed(error.message)
         except Exception as error:  # noqa: BLE001 - memory never ends a run
             return self._failed(f"The memory {store.where} failed with {type(error).__name__}.")
         self._succeeded()
@@ -116,9 +118,7 @@ class Memory:
             return None
         return f"{kept.get('why')} It is left alone for {kept['until'] - self._clock():.0f} more seconds"
 
-    def _failed(self, why: str, code: str = "") -> str:
-        if code in {"memory_locked", "memory_busy", "embedder_changed", "open_key"}:
-            return why.rstrip(".")  # found out at once: there is nothing to wait for the next time either
+    def _failed(self, why: str) -> str:
         kept = self._read()
         times = int(kept.get(self.where, {}).get("times", 0)) + 1
         until = self._clock() + min(FIRST_PAUSE * 2.0 ** (times - 1), LONGEST_PAUSE)
@@ -143,6 +143,11 @@ class Memory:
             new = self.pauses.with_suffix(f".{threading.get_ident()}")
             new.write_text(json.dumps(pauses))
             new.replace(self.pauses)
+
+
+def _told(error: InterlockError) -> str:
+    """With what a person can do about it."""
+    return f"{error.message.rstrip('.')}: {error.remedy}".rstrip(".: ")
 
 
 def fit(record: MemoryRecord) -> MemoryRecord | None:
