@@ -41,8 +41,9 @@ fix: $(READY) ## mend what the linter can mend by itself
 faults: $(READY) ## the fault suite in full: kills, freezes, 1,000 races, lost connections; prints what was survived
 	FAULTS=full $(BIN)/python -m pytest -q -n auto tests/faults $(ARGS)
 
-bench: $(READY) ## what the guard costs beside the bare saver, as a ratio
+bench: $(READY) ## what the guard costs beside the bare saver, and memory beside the bare client, as ratios
 	$(BIN)/python benchmarks/transition.py
+	$(BIN)/python benchmarks/recall.py
 
 LLAMA := .venv-llama/bin/python
 llama: $(READY) ## the wire test against a llama.cpp server: URL=http://…/v1 or MODEL=file.gguf of yours, or a small model of a package
@@ -57,7 +58,7 @@ studio: $(READY) ## LangGraph's development server on 127.0.0.1, for Studio; no 
 
 lock: ## pin the requirements anew (needs uv)
 	uv pip compile --quiet --universal --generate-hashes --custom-compile-command 'make lock' \
-		--extra embedded --extra mcp --extra notify --extra otel --extra plot --group dev --output-file requirements.txt pyproject.toml
+		--extra embedded --extra local-memory --extra mcp --extra notify --extra otel --extra plot --group dev --output-file requirements.txt pyproject.toml
 
 # An environment that is there and new enough is kept and brought up to the requirements; the stamp is written last.
 $(READY): requirements.txt pyproject.toml

@@ -9,7 +9,20 @@ import sys
 
 import typer
 
-from graph.commands import checks, databases, decisions, drawings, operators, policies, record, reviews, statistics, threads, working
+from graph.commands import (
+    checks,
+    databases,
+    decisions,
+    drawings,
+    memories,
+    operators,
+    policies,
+    record,
+    reviews,
+    statistics,
+    threads,
+    working,
+)
 from graph.console import Commands
 from memory.errors import InterruptedByPersonError
 
@@ -23,6 +36,7 @@ for room in (threads, decisions, working, record, statistics, checks, drawings):
 app.add_typer(operators.commands, name="operator")
 app.add_typer(policies.commands, name="policy")
 app.add_typer(reviews.commands, name="review")
+app.add_typer(memories.commands, name="memory")
 app.add_typer(databases.commands, name="db")
 
 

@@ -32,6 +32,7 @@ from memory.postgres.database import Database
 from memory.postgres.embedded import SUPERUSER, EmbeddedServer
 from memory.postgres.grants import grants
 from memory.postgres.ledger import PostgresLedger
+from memory.postgres.memories import PostgresMemories
 from memory.postgres.migrate import migrate, pending, prepare
 from memory.postgres.offers import offers
 from memory.postgres.operators import PostgresOperators
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
     from graph.by_apprise import AppriseSender
     from graph.ports import Ports
     from graph.run import Driver
+    from memory.careful import Memory
     from memory.postgres.saver import GuardedSaver
     from tools.spec import Registry
 
@@ -77,6 +79,7 @@ class App:
         self.ledger = PostgresLedger(self.database, self.outbox)
         self.audit = PostgresAudit(self.database)
         self.operators = PostgresOperators(self.database)
+        self.memories = PostgresMemories(self.database)
         self.reviews = PostgresReviews(self.database)
         self.stats = PostgresStats(self.database)
 
@@ -153,8 +156,9 @@ class App:
         model = choose_model(self.settings, [tool.langchain for tool in registry])
         return Ports(
             runs=self.runs, approvals=self.approvals, ledger=self.ledger, registry=registry, electorate=self.electorate,
-            policy=self.policy, rejection_limit=self.settings.rejection_limit, on_token=self.on_token, tell=self.tell, watch=self.watch,
-            stop=self.stop, model=replace(model, on_retry=lambda: self.watch.count("interlock.model.retries", model=model.name)),
+            policy=self.policy, rejection_limit=self.settings.rejection_limit, memory=load_memory(self.settings),
+            on_token=self.on_token, tell=self.tell, watch=self.watch, stop=self.stop,
+            model=replace(model, on_retry=lambda: self.watch.count("interlock.model.retries", model=model.name)),
         )  # fmt: skip
 
     def saver(self) -> "GuardedSaver":
@@ -272,6 +276,17 @@ def analytics_of(settings: Settings) -> PostgresAnalytics:
 
 def no_such_thread(thread_id: str) -> NotFoundError:
     return NotFoundError(f"There is no thread {thread_id!r}.", remedy="`interlock runs` lists them.", code="no_such_thread")
+
+
+def load_memory(settings: Settings) -> "Memory | None":
+    """None where it is turned off. Nobody is asked yet; raises UsageError."""
+    from memory.choosing import choose_memory
+    from memory.embedders import Keys
+
+    keys = Keys(settings.openai_api_key, settings.openai_base_url)
+    return choose_memory(
+        settings.home, settings.embeddings, keys, qdrant_url=settings.qdrant_url, qdrant_key=settings.qdrant_api_key
+    )
 
 
 def ambiguous(name: str, found: Sequence[Approval], *, what: str = "approvals") -> UsageError:

@@ -77,6 +77,7 @@ class Session:
 
     json: bool
     settings: Settings = field(default_factory=load_settings)
+    _has_no_memory: bool = field(default=False, init=False)
     _since: dict[str, float] = field(default_factory=dict, init=False)
     _speech: screen.Speech = field(default_factory=lambda: screen.Speech(shutil.get_terminal_size().columns), init=False)
 
@@ -105,6 +106,9 @@ class Session:
         seconds = self._clock(what, name)
         if log_format.get() == "json":
             log(what, **details, **({} if seconds is None else {"seconds": round(seconds, 3)}))
+        elif (notice := screen.notice(what, details)) and not self._has_no_memory:
+            self._has_no_memory = True  # once is enough
+            self.say(notice)
         elif self.watched and (text := screen.progress(what, details, seconds)):
             self._line(text)
 

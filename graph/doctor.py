@@ -49,6 +49,7 @@ async def examine(settings: Settings, tell: Tell) -> AsyncIterator[Finding]:
         "deploy": lambda: _deploy(settings),
         "database": lambda: _database(settings),
         "analytics": lambda: _analytics(settings),
+        "memory": lambda: _memory(settings),
         "model": lambda: _model(settings),
     }
     for name, check in checks.items():
@@ -167,6 +168,20 @@ async def _analytics(settings: Settings) -> Finding:
             detail = f"read_database has no account that only reads, and {facts['account']!r} may not make one"
             return Finding("analytics", "warn", detail, remedy)
     return Finding("analytics", "ok", "read_database reads the example: a small invented shop")
+
+
+async def _memory(settings: Settings) -> Finding:
+    """What is wrong here stops no run, so it is a warning; only what cannot be meant is a mistake."""
+    from graph.app import load_memory
+
+    memory = load_memory(settings)
+    if memory is None:
+        return Finding("memory", "ok", "turned off by INTERLOCK_EMBEDDINGS=off")
+    try:
+        facts = await memory.ask(lambda store: store.facts())
+    except InterlockError as error:
+        return Finding("memory", "warn", error.message, error.remedy)
+    return Finding("memory", "ok", ", ".join(f"{name} {value}" for name, value in facts.items()))
 
 
 async def _model(settings: Settings) -> Finding:

@@ -10,6 +10,7 @@ from graph.policy import Policy
 from graph.stop import Stop
 from graph.watching import Unwatched, Watch
 from memory.approvals import Approvals
+from memory.careful import Memory
 from memory.ledger import Ledger
 from memory.runs import Runs
 from tools.spec import Registry
@@ -22,6 +23,7 @@ class Ports:
     """`left` counts the model's turns that a thread may still take in this process; `tell` gets progress as (what, details).
 
     `rejection_limit`: how often people are asked about the same action.
+    `memory` is None where it is turned off.
     """
 
     runs: Runs
@@ -32,6 +34,7 @@ class Ports:
     electorate: Electorate
     policy: Policy = field(default_factory=Policy)
     rejection_limit: int = 3
+    memory: Memory | None = None
     left: dict[str, int] = field(default_factory=dict)
     on_token: Callable[[str], None] | None = None
     tell: Callable[[str, dict[str, Any]], None] = lambda _what, _details: None

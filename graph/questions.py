@@ -102,4 +102,7 @@ def describe(question: Approval) -> str:
         return f"{asks}Undo with {question.tool}? Tier {question.tier}, {question.have} of {question.required} approvals. {question.note}"
     note = f" {question.note}" if question.note else ""
     what = "Send this final answer" if question.kind == ANSWER else f"Run {question.tool}"
+    recalled = (question.memory or {}).get("recalled", {})
+    if recalled.get("status") == "unavailable":
+        note += f" Memory could not be asked: {recalled['reason']}."
     return f"{asks}{what}? Tier {question.tier}, {question.have} of {question.required} approvals.{note}"

@@ -136,6 +136,8 @@ def _given(**details: Any) -> dict[str, Any]:
 
 
 SETTLED = {"succeeded": "done", "abandoned": "given up", "failed": "not done", "retried": "not done, and is tried again"}
+RECALLED = {"ok": "the model was shown earlier records: {}", "empty": "memory holds nothing like this task"}
+KEPT = {"ok": "the thread is remembered", "empty": "there was nothing to remember"}
 
 
 class _Narrator:
@@ -169,6 +171,14 @@ class _Narrator:
     def on_thread_forked(self, event: Event, content: dict[str, Any]) -> Told:
         told = f"{_actor(event)} copied thread {quoted(content.get('from'))} into thread {quoted(content.get('to'))}"
         return Told(event, "Forked", told, _given(checkpoint=content.get("checkpoint_id")))
+    def on_memory_recalled(self, event: Event, content: dict[str, Any]) -> Told:
+        ids = content.get("ids") or []
+        told = RECALLED.get(str(content.get("status")), "memory could not be asked").format(len(ids))
+        return Told(event, "Recalled", told, _given(why=content.get("reason") or None, records=ids or None))
+
+    def on_memory_kept(self, event: Event, content: dict[str, Any]) -> Told:
+        told = KEPT.get(str(content.get("status")), "the thread could not be remembered")
+        return Told(event, "Remembered", told, _given(why=content.get("reason") or None, records=content.get("ids") or None))
 
     def on_process_began(self, event: Event, content: dict[str, Any]) -> Told:
         self._begun += 1

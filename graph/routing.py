@@ -7,7 +7,6 @@ from langgraph.types import Send
 from graph.state import Call, State
 from graph.transcript import answered
 
-ENDED = frozenset({"completed", "rejected", "cancelled"})
 Next = Literal["agent_think", "await_human_approval", "handle_rejection", "remember_episode", "__end__"]
 
 
@@ -23,7 +22,9 @@ def waiting_calls(state: State) -> list[Call]:
 
 
 def route(state: State) -> Next | list[Send]:
-    if state.get("status") in ENDED - {"completed"}:
+    if state.get("status") == "rejected":
+        return "remember_episode"  # what people did not want is worth more than most answers
+    if state.get("status") == "cancelled":
         return "__end__"
     calls, waiting = open_calls(state), waiting_calls(state)
     if state.get("undo") and waiting:

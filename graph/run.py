@@ -19,6 +19,7 @@ from graph.crash import reach
 from graph.deciding import OVER, STILL_ASKED, close, expire
 from graph.final_answer import held_back
 from graph.holding import CancelRequested
+from graph.nodes.episodes import remember
 from graph.nodes.reject import ending
 from graph.policy import Verdict
 from graph.ports import Ports
@@ -204,6 +205,7 @@ class Driver:
         if at.next and run.graph_version == GRAPH_VERSION:
             update = ending(calls, "cancelled", words)
             await self.graph.aupdate_state(_config(run.thread_id), update, as_node="handle_rejection")
+        await remember(self.ports, run.thread_id, "cancelled", None)
         seen = (await self._run(run.thread_id)).wake_seq
         return await self.ports.runs.settle(lease, seen_wake_seq=seen, status="cancelled")
 

@@ -18,6 +18,16 @@ ASKED = {
     "compensation": "MAY THIS BE UNDONE, by running this?",
     "final_answer": "MAY THIS ANSWER GO OUT?",
 }
+
+
+def recalled(about: Mapping[str, Any]) -> str:
+    """What memory gave to the model. That it could not be asked is no reason to think that there is nothing."""
+    if about["status"] == "unavailable":
+        return f"unavailable, so the model knows of no earlier thread: {about['reason']}"
+    count = len(about["ids"])
+    return f"the model was shown {count} earlier record{'s' if count != 1 else ''}" if count else "it holds nothing like this task"
+
+
 WORDS = "  | "  # before each line that a model wrote, so that none can pass for one of ours
 
 
@@ -39,6 +49,8 @@ def question(one: Mapping[str, Any], *, width: int | None = None) -> str:
         ("expires", one["expires_at"] or "never"),
         ("digest", one["args_sha256"]),
     ]
+    if one.get("memory"):
+        facts.append(("memory", escape(recalled(one["memory"]))))
     if one["note"]:
         facts.append(("note", escape(one["note"])))
     if outlook := one.get("then_compensate"):
@@ -141,6 +153,8 @@ def thread(one: Mapping[str, Any], *, width: int | None = None) -> str:
         lines += ["", *compensation(one["compensation"])]
     if one["final_answer"] is not None:
         lines += ["", escape(one["final_answer"], lines=True)]
+    if (one.get("memory") or {}).get("remembered", {}).get("status") == "unavailable":
+        lines.append(f"  not remembered: {escape(one['memory']['remembered']['reason'])}")
     if one["error"]:
         lines += ["", failed(one["error"], width)]
     for pending in one["pending"]:
@@ -246,6 +260,13 @@ def for_so_long(duration: float) -> str:
     return f"{seconds} s"
 
 
+def notice(what: str, details: Mapping[str, Any]) -> str:
+    """A line that is for everybody, also where nobody watches."""
+    if what in {"recall_ended", "remember_ended"} and details["status"] == "unavailable":
+        return f"The agent goes on without memory: {details['reason']}."
+    return ""
+
+
 def progress(what: str, details: Mapping[str, Any], seconds: float | None) -> str:
     """A line about what began or ended; empty for what says nothing to a person."""
     took = "" if seconds is None else f" ({seconds:.1f} s)"
@@ -254,6 +275,12 @@ def progress(what: str, details: Mapping[str, Any], seconds: float | None) -> st
             return "· the model is asked"
         case "node_ended" if details["node"] == "agent_think" and not details.get("failed"):
             return f"· the model has answered{took}"
+        case "recall_ended" if details["status"] == "ok":
+            return f"· earlier threads were recalled{took}"
+        case "remember_ended" if details["status"] == "ok":
+            return f"· the thread is remembered{took}"
+        case "reembedded":
+            return f"· {details['records']} of {details['of']} records"
         case "tool_started":
             again = f", attempt {details['attempt']}" if details["attempt"] > 1 else ""
             return f"· {escape(details['tool'])}: started{again}"

@@ -58,6 +58,9 @@ class Settings:
     tools: tuple[str, ...] = ()
     mcp: Path | None = None
     deploy_command: str | None = None
+    embeddings: str | None = None
+    qdrant_url: str | None = None
+    qdrant_api_key: str | None = None
     tenant: str = "default"
     operator_token: str | None = None
     lease_seconds: float = 30.0
@@ -88,6 +91,9 @@ def load_settings(environment: Mapping[str, str] | None = None) -> Settings:
         tools=tuple(name.strip() for name in value.get("INTERLOCK_TOOLS", "").split(",") if name.strip()),
         mcp=Path(value["INTERLOCK_MCP"]).expanduser() if "INTERLOCK_MCP" in value else None,
         deploy_command=value.get("INTERLOCK_DEPLOY_COMMAND"),
+        embeddings=value.get("INTERLOCK_EMBEDDINGS"),
+        qdrant_url=value.get("INTERLOCK_QDRANT_URL"),
+        qdrant_api_key=value.get("INTERLOCK_QDRANT_API_KEY"),
         tenant=value.get("INTERLOCK_TENANT", "default"),
         operator_token=value.get("INTERLOCK_OPERATOR_TOKEN"),
         lease_seconds=_number(value, "INTERLOCK_LEASE_SECONDS", default=30, least=1),

@@ -69,5 +69,5 @@ class State(TypedDict):
     undo: NotRequired[Call | None]
     # running | completed | rejected | cancelled
     status: NotRequired[str]
-    # {"status": ok | empty | unavailable, "records": […]}, what was recalled before the first thought
+    # {"status": ok | empty | unavailable, "reason", "records": […]}, what was recalled before the first thought; no reason: turned off
     memories: NotRequired[dict[str, Any] | None]

@@ -7,6 +7,7 @@ from typing import Any
 from graph import compensation
 from memory.approvals import Approval, masked
 from memory.audit import Event
+from memory.episodes import MemoryRecord
 from memory.ledger import Execution
 from memory.operators import Operator
 from memory.outbox import Message
@@ -29,6 +30,7 @@ def thread(run: Run, approvals: Sequence[Approval], executions: Sequence[Executi
         "input": run.input,
         "forked_from": run.forked_from,
         "pending": [{**question(one), **_then(one, executions)} for one in approvals if one.status == "pending"],
+        "memory": dict(run.memory) if run.memory else None,
         "executions": [execution(one) for one in executions],
         "compensation": compensation.report(executions, approvals),
     }
@@ -56,6 +58,7 @@ def question(approval: Approval) -> dict[str, Any]:
         "rule": approval.rules.get("rule"),
         "note": approval.note,
         "said": approval.said,
+        "memory": dict(recalled) if (recalled := (approval.memory or {}).get("recalled")) else None,
         "requested_at": when(approval.requested_at),
         "expires_at": when(approval.expires_at),
     }
@@ -142,6 +145,13 @@ def message(one: Message) -> dict[str, Any]:
         "next_at": when(one.next_at),
         "error": one.error,
     }
+
+
+def memory(one: MemoryRecord, *, score: float | None = None) -> dict[str, Any]:
+    """Without its vector."""
+    row = {"id": one.id, "content": one.content, "timestamp": when(one.timestamp), "source": one.metadata.get("source"),
+           "tenant": one.metadata.get("tenant"), "metadata": dict(one.metadata)}  # fmt: skip
+    return row if score is None else {**row, "score": round(score, 4)}
 
 
 def event(one: Event) -> dict[str, Any]:

@@ -99,6 +99,7 @@ class Approval:
     overdue: bool
     requester: Identity
     starter: Identity
+    memory: Mapping[str, Any] | None = None  # of its thread, see memory.runs.Run
 
 
 @dataclass(frozen=True, slots=True)

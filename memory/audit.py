@@ -13,6 +13,8 @@ from typing import Any, Protocol
 
 from memory.people import Identity
 
+MEMORY_RECORD = "@memory"  # what people do to episodic memory is on the record under this name, as if it were a thread's
+
 
 @dataclass(frozen=True, slots=True)
 class Event:

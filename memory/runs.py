@@ -31,6 +31,7 @@ class Run:
     """Times are aware and in UTC, by the database's clock; `lease_live` too is judged by that clock.
 
     `wake_seq` grows with each decision and wish; `settled_seq` is how far a driver has taken them up.
+    `memory` is what `recalled` and `remembered` wrote, under these two names; None where memory played no part.
     """
 
     thread_id: str
@@ -51,6 +52,7 @@ class Run:
     lease_epoch: int
     lease_since: datetime | None
     lease_live: bool
+    memory: Mapping[str, Any] | None
     created_at: datetime
     updated_at: datetime
     forked_from: str | None = None
@@ -103,3 +105,9 @@ class Runs(Protocol):
         """A stopped or failed thread that is driven on is running again."""
 
     async def request_cancel(self, thread_id: str, by: Identity, comment: str) -> None: ...
+
+    async def recalled(self, thread_id: str, about: Mapping[str, Any]) -> None:
+        """What memory said before the first thought: `status`, `reason`, `ids`. Nothing is written where there is no run."""
+
+    async def remembered(self, thread_id: str, about: Mapping[str, Any]) -> None:
+        """Whether the thread itself was kept: `status`, `reason`, `ids`."""

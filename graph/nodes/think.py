@@ -10,6 +10,7 @@ from langchain_core.runnables import RunnableConfig
 from graph.answer import Answer
 from graph.calls import Unusable, read_calls
 from graph.crash import reach
+from graph.episode import told
 from graph.facts import Facts, facts_of
 from graph.final_answer import proposed, refuse_if_refused_too_often
 from graph.forbidden import FORBIDDEN, record_forbidden
@@ -39,8 +40,9 @@ def make_think(ports: Ports) -> Node:
         refuse_if_refused_too_often(messages)
         reach("think_before_model")
         on_token = None if ports.policy.holds_answers else ports.on_token  # what people may keep back is not shown while it is written
+        system = "\n\n".join(text for text in (SYSTEM, told(state.get("memories"))) if text)
         with ports.watch.span("model call", thread_id=thread_id, model=ports.model.name) as span:
-            answer = await ports.model.answer([SystemMessage(SYSTEM), *transcript(messages)], on_token=on_token)
+            answer = await ports.model.answer([SystemMessage(system), *transcript(messages)], on_token=on_token)
             span.tell(calls=len(answer.calls))
         reach("think_after_model")
         proposal = _proposal(ports, answer, await facts_of(ports, thread_id))

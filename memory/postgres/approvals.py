@@ -15,7 +15,7 @@ from memory.postgres.outbox import PostgresOutbox
 from memory.text import clean
 
 SELECT = """
-SELECT a.*, r.requester, r.requester_source, r.starter, r.starter_source,
+SELECT a.*, r.requester, r.requester_source, r.starter, r.starter_source, r.memory,
     coalesce(a.expires_at <= clock_timestamp(), false) AS overdue,
     (SELECT count(*) FROM interlock.decision d WHERE d.approval_id = a.approval_id AND d.version = a.version
         AND d.type IN ('approve', 'modify')) AS have

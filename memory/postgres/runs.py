@@ -17,6 +17,7 @@ from memory.text import clean
 SELECT = """
 SELECT *, coalesce(lease_until > clock_timestamp(), false) AS lease_live FROM interlock.run
 """
+MEMORY = Identity("memory", "process")
 
 
 class PostgresRuns:
@@ -140,6 +141,20 @@ class PostgresRuns:
             if found.rowcount:
                 await append(db, thread_id, "cancel_requested", by, {"comment": comment})
 
+    async def recalled(self, thread_id: str, about: Mapping[str, Any]) -> None:
+        async with self._database.transaction() as db:
+            if await _noted(db, thread_id, {"recalled": about}):
+                await append(db, thread_id, "memory_recalled", MEMORY, about)
+
+    async def remembered(self, thread_id: str, about: Mapping[str, Any]) -> None:
+        async with self._database.transaction() as db:
+            if await _noted(db, thread_id, {"remembered": about}):
+                await append(db, thread_id, "memory_kept", MEMORY, about)
+
+
+async def _noted(db: Connection, thread_id: str, about: Mapping[str, Any]) -> bool:
+    return (await db.execute(NOTE_MEMORY, {"thread_id": thread_id, "about": Json(about)})).rowcount == 1
+
 
 async def locked(db: Connection, lease: Lease, *, lock: str = "FOR NO KEY UPDATE") -> Run:
     """The fence: the row of the run, locked, as long as this lease is still the current one."""
@@ -200,6 +215,7 @@ def _run(row: Mapping[str, Any]) -> Run:
         lease_epoch=row["lease_epoch"],
         lease_since=row["lease_since"],
         lease_live=row["lease_live"],
+        memory=row["memory"],
         created_at=row["created_at"],
         updated_at=row["updated_at"],
         forked_from=row["forked_from"],
@@ -273,6 +289,9 @@ SET status = %(status)s, final_answer = %(final_answer)s, error = %(error)s, lea
 WHERE thread_id = %(thread_id)s
 """
 CAUGHT_UP = "UPDATE interlock.run SET settled_seq = %(seen)s WHERE thread_id = %(thread_id)s AND lease_epoch = %(epoch)s"
+NOTE_MEMORY = """
+UPDATE interlock.run SET memory = (coalesce(memory::jsonb, '{}') || %(about)s::jsonb)::json WHERE thread_id = %(thread_id)s
+"""
 RELEASE = """
 UPDATE interlock.run r
 SET lease_owner = NULL, lease_until = NULL, status = CASE

@@ -50,6 +50,7 @@ def base_environment(home: Path) -> dict[str, str]:
         "HOME": str(home),
         "LANG": "C.UTF-8",
         "PYTHONPATH": str(TESTS),
+        "INTERLOCK_EMBEDDINGS": "off",  # memory is on where a test is about it, and costs the others nothing
         "PYTHONWARNINGS": "default",
         "PYTHONFAULTHANDLER": "1",
     }

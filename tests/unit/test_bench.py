@@ -603,6 +603,7 @@ class TestFixtures:
         names = {name for name in cli.environment if name.startswith(("INTERLOCK_", "OPENAI_", "WORLD"))}
         assert names == {
             "INTERLOCK_DATABASE_URL",
+            "INTERLOCK_EMBEDDINGS",
             "INTERLOCK_HOME",
             "INTERLOCK_MODEL",
             "INTERLOCK_TENANT",
