@@ -86,7 +86,9 @@ class App:
     @property
     def registry(self) -> "Registry":
         if self._registry is None:
-            registry = load_registry(self.settings, pins=self._pins, say=lambda text: self.tell("notice", {"message": text}))
+            registry = load_registry(
+                self.settings, pins=self._pins, say=lambda text: self.tell("notice", {"message": text}), on_change=self._forget_tools
+            )
             self.policy.check(registry.names)
             self._registry = registry
         return self._registry
@@ -97,6 +99,9 @@ class App:
         async with Database(self.database.dsn, max_size=1) as database:
             yield PostgresToolPins(database)
 
+    def _forget_tools(self) -> None:
+        self._registry = None
+
     async def accept_tool(self, name: str, by: Identity) -> None:
         """What an MCP server made of this tool counts as known from now on. Raises NotFoundError."""
         tool = self.registry.get(name)
@@ -105,7 +110,7 @@ class App:
             raise NotFoundError(f"There is no tool {name!r} of an MCP server.", remedy=remedy, code="no_such_tool")
         remote = tool.facts.remote
         await PostgresToolPins(self.database).accept(Pin(remote.server, remote.name, remote.sha256, remote.definition), by)
-        self._registry = None
+        self._forget_tools()
 
     @property
     def policy(self) -> Policy:
@@ -245,6 +250,7 @@ def load_registry(
     *,
     pins: Callable[[], AbstractAsyncContextManager[ToolPins]] | None = None,
     say: Callable[[str], None] = lambda _text: None,
+    on_change: Callable[[], None] = lambda: None,
 ) -> "Registry":
     """Needs no database; with `pins`, the tools of MCP servers are compared with what they were. `say` takes what a person should know."""
     from tools.mcp import Mcp
@@ -253,7 +259,7 @@ def load_registry(
     mcp = None
     if settings.mcp:
         believed = load_policy(settings.policy).believed
-        mcp = Mcp(settings.mcp, believed.read_only, believed.idempotent, pins, say)
+        mcp = Mcp(settings.mcp, believed.read_only, believed.idempotent, pins, say, on_change)
     return load(settings.tools, read_environment(), analytics=analytics_of(settings), mcp=mcp)
 
 
@@ -261,6 +267,7 @@ def refuse_unusable_targets(policy: Policy) -> None:
     """Raises UsageError for a URL of [notify] that cannot be used. Loads apprise if there is one."""
     if policy.notify.urls:
         from graph.by_apprise import refuse_unusable
+
 
         refuse_unusable(policy.notify.urls)
 

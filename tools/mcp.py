@@ -28,13 +28,17 @@ LONGEST = 300  # characters of each side of a change
 
 @dataclass
 class Mcp:
-    """What the composition root gives. `pins` opens the store, None: nothing is compared. `say` takes what a person should know."""
+    """What the composition root gives. `pins` opens the store, None: nothing is compared. `say` takes what a person should know.
+
+    `on_change` is called where a server is seen to have changed in the middle: what is known of its tools is to be read anew.
+    """
 
     file: Path
     read_only: Collection[str] = ()
     idempotent: Collection[str] = ()
     pins: Callable[[], AbstractAsyncContextManager[ToolPins]] | None = None
     say: Callable[[str], None] = lambda _text: None
+    on_change: Callable[[], None] = lambda: None
 
 
 @dataclass
@@ -126,7 +130,7 @@ async def _compared(found: list[_Found], mcp: Mcp, pins: ToolPins) -> list[_Foun
                 raise one.down
             one.said = [_as_pinned(pin) for pin in one.pinned.values()]
             mcp.say(f"{one.down.message} Its tools are known from before, and cannot be called now.")
-    new = [_pin(one.server, said) for one in found for said in one.said if said.tool.name not in one.pinned]
+    new = [_pin(one.server, said) for one in found for said in one.said if said.tool.name not in one.pinned and not said.problem]
     if new:
         await pins.pin(new)
     return found
@@ -147,6 +151,9 @@ def _pin(server: Server, said: "Said") -> Pin:
 def _made(mcp: Mcp, found: _Found, said: "Said") -> BaseTool | None:
     """None for a tool that cannot be used here; that one is left out, and the others stay."""
     server, hints = found.server, said.tool.annotations
+    if said.problem:
+        mcp.say(f"The tool {said.tool.name!r} of the MCP server {server.name!r} is left out: {said.problem}")
+        return None
     pin = found.pinned.get(said.tool.name)
     changed = _change(pin.definition, said.definition) if pin and pin.sha256 != said.sha256 else ""
     if changed:
@@ -154,7 +161,7 @@ def _made(mcp: Mcp, found: _Found, said: "Said") -> BaseTool | None:
     believed = bool(hints and hints.readOnlyHint is True and server.name in mcp.read_only and not changed)
     base = StructuredTool(
         name=server.prefix + said.tool.name, description=_description(said), args_schema=dict(said.tool.inputSchema),
-        coroutine=_caller(server, said, acts=not believed),
+        coroutine=_caller(mcp, server, said, acts=not believed),
     )  # fmt: skip
     try:
         made = remote_tool(
@@ -173,15 +180,18 @@ def _description(said: "Said") -> str:
     return clean(said.tool.description or said.tool.title or f"The tool {said.tool.name} of a server that does not describe it.")
 
 
-def _caller(server: Server, said: "Said", *, acts: bool) -> Callable[..., Coroutine[Any, Any, Any]]:
+def _caller(mcp: Mcp, server: Server, said: "Said", *, acts: bool) -> Callable[..., Coroutine[Any, Any, Any]]:
     async def call_mcp_tool(**arguments: Any) -> Any:
         from langchain_core.tools import ToolException
 
-        from tools.mcp_session import call
+        from tools.mcp_session import ChangedError, call
         from tools.spec import OutcomeUnknown
 
         try:
             return await call(server, said, arguments)
+        except ChangedError:
+            mcp.on_change()
+            raise
         except OutcomeUnknown as error:
             if acts:
                 raise

@@ -15,7 +15,7 @@ from langchain_mcp_adapters.sessions import create_session
 from mcp import ClientSession, McpError, StdioServerParameters, types
 from mcp.client.stdio import stdio_client
 
-from memory.canonical import sha256
+from memory.canonical import problem_of, sha256
 from memory.errors import UnavailableError
 from memory.text import clean, shorten
 from tools.mcp_file import Server
@@ -27,19 +27,25 @@ MOST_PAGES = 100
 SAID = ("name", "title", "description", "inputSchema", "outputSchema", "annotations")
 
 
+class ChangedError(ToolException):
+    """What the server says of the tool is not what is known here; nothing was run."""
+
+
 @dataclass(frozen=True, slots=True)
 class Said:
-    """What a server says of one of its tools; `sha256` is taken over it."""
+    """What a server says of one of its tools; `sha256` is taken over it. `problem`: why that cannot be kept, and the tool not used."""
 
     tool: types.Tool
     definition: Mapping[str, Any]
     sha256: str
+    problem: str = ""
 
     @classmethod
     def of(cls, tool: types.Tool) -> "Said":
         dumped = tool.model_dump(mode="json", by_alias=True, exclude_none=True)
         definition = {key: dumped[key] for key in SAID if key in dumped}
-        return cls(tool, definition, sha256(definition))
+        problem = problem_of(definition)
+        return cls(tool, definition, "" if problem else sha256(definition), problem or "")
 
 
 async def listed(server: Server) -> list[Said]:
@@ -113,9 +119,9 @@ def _refuse_if_changed(known: Said, tools: list[types.Tool]) -> None:
     """Between the look at its tools and this call, or while a process lived long."""
     now = next((Said.of(tool) for tool in tools if tool.name == known.tool.name), None)
     if now is None:
-        raise ToolException(f"The server has no tool {known.tool.name!r} any more. Nothing was run.")
+        raise ChangedError(f"The server has no tool {known.tool.name!r} any more. Nothing was run.")
     if now.sha256 != known.sha256:
-        raise ToolException(f"The server changed its tool {known.tool.name!r} since it was looked at. Nothing was run.")
+        raise ChangedError(f"The server changed its tool {known.tool.name!r} since it was looked at. Nothing was run.")
 
 
 def _ended(server: Server, error: Exception, sent: bool, words: str) -> Exception:
