@@ -128,7 +128,7 @@ def _openai(model: str, keys: Keys) -> LazyEmbedder:
 def _fastembed(model: str, keys: Keys) -> LazyEmbedder:  # noqa: ARG001 - the shape of a row
     if importlib.util.find_spec("fastembed") is None:
         message = f"INTERLOCK_EMBEDDINGS is 'fastembed:{model}', and the package fastembed is not installed"
-        raise UnavailableError(message, remedy="pip install 'interlock-agent[fastembed]'", code="no_embedder")
+        raise UnavailableError(message, remedy="pip install fastembed", code="no_embedder")
 
     def make() -> "Embeddings":
         from fastembed import TextEmbedding  # type: ignore[import-not-found, unused-ignore]
