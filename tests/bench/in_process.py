@@ -23,6 +23,7 @@ CONFIG: Any = {"configurable": {"thread_id": "t"}}
 class PayBob:
     """Pays bob, once, and is content with whatever came out."""
 
+    name = "scripted"
     is_practice = False
 
     async def answer(self, messages: Sequence[BaseMessage], **_: Any) -> Answer:

@@ -31,6 +31,7 @@ from memory.runs import NewRun
 class PayOnce:
     """A model that pays 5 to whom the task names, and is content with whatever came out."""
 
+    name = "scripted"
     is_practice = False
 
     async def answer(self, messages: Sequence[BaseMessage], **_: Any) -> Answer:

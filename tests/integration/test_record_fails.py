@@ -94,6 +94,7 @@ async def test_a_transition_fails_with_its_event(thread: InProcess) -> None:
 
 
 class ThreeAtOnce:
+    name = "scripted"
     is_practice = False
 
     async def answer(self, messages: Sequence[BaseMessage], **_: Any) -> Answer:
