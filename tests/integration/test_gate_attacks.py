@@ -108,6 +108,7 @@ async def test_back_to_an_old_checkpoint(attacked: InProcess, world: World) -> N
             await attacked.graph.aupdate_state(old, {"status": "running"}, as_node="agent_think")
             assert not put_back
             raise StaleError("there was nothing to update")
+    await attacked.driver.advance("t")  # as `recover` would: who knocks may leave the thread as begun, and it stands where it stood
     assert world.attempts("transfer") == 1
     assert (await attacked.stands())["status"] == "completed"
 
