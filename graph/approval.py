@@ -155,6 +155,7 @@ def _modified(question: Approval, ballot: Ballot, validate: Validate | None, peo
     if validate is None:
         raise RefusedError("A modification needs the tool, so that its arguments can be checked.")
     new = validate(question, unmasked(ballot.detail["args"], question.args, question.rules.get("secret", ())))
+    new = replace(new, rules={**new.rules, "modified_by": str(ballot.actor)})
     stricter = _with_rules(question, new)
     refuse_person(stricter, ballot.actor, people)
     refuse_own_request(stricter, ballot.actor)

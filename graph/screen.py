@@ -43,6 +43,7 @@ def question(one: Mapping[str, Any], *, width: int | None = None) -> str:
         ("asked for by", f"{escape(one['requester'])} ({one['requester_source']})"),
         ("tool", one["tool"]),
         *(("  " + escape(name), value) for name, value in _arguments(one["args"])),
+        *_modified(one),
         ("rule", str(one["rule"])),
         ("tier", f"{one['tier']}, {one['have']} of {one['required']} approvals, version {one['version']}"),
         ("asked at", one["requested_at"]),
@@ -137,6 +138,14 @@ def runs_backwards(text: str) -> bool:
     return any(unicodedata.bidirectional(char) in {"R", "AL", "AN"} for char in text)
 
 
+def _modified(one: Mapping[str, Any]) -> Iterable[tuple[str, str | list[str]]]:
+    """Who decides after a modification decides on another call than the model proposed."""
+    if one["modified_by"]:
+        yield "modified by", escape(one["modified_by"])
+        before = {name: value for name, value in one["proposed_args"].items() if one["args"].get(name) != value}
+        yield from ((f"  {escape(name)} was", value) for name, value in _arguments(before))
+
+
 def _arguments(args: Mapping[str, Any]) -> Iterable[tuple[str, str | list[str]]]:
     for name, value in args.items():
         if isinstance(value, str) and "\n" in value:
@@ -176,6 +185,11 @@ def _attempts(execution: Mapping[str, Any]) -> str:
     return f" (attempt {execution['attempts']})" if execution["attempts"] > 1 else ""
 
 
+def _seen(pending: Mapping[str, Any]) -> str:
+    """Where several people decide, one of them may change the call under another's eyes."""
+    return f" --digest {pending['args_sha256'][:12]}" if pending["required"] > 1 or pending["version"] > 1 else ""
+
+
 def hints(one: Mapping[str, Any]) -> str:
     """What to type next; ids are given in full, because a prefix may become ambiguous."""
     lines = []
@@ -187,7 +201,7 @@ def hints(one: Mapping[str, Any]) -> str:
             lines += [f"  interlock approve {name}", f"  interlock reject {name} [--then stop]"]
         else:
             lines += [
-                f"  interlock approve {name}",
+                f"  interlock approve {name}{_seen(pending)}",
                 f"  interlock modify {name} --set NAME=VALUE",
                 f'  interlock reject {name} --comment "why"',
             ]

@@ -49,6 +49,8 @@ def question(approval: Approval) -> dict[str, Any]:
         "tool": approval.tool,
         "args": masked(approval.args, approval.rules.get("secret", [])),
         "args_sha256": approval.args_sha256,
+        "proposed_args": masked(approval.proposed_args, approval.rules.get("secret", [])),
+        "modified_by": approval.rules.get("modified_by"),
         "tier": approval.tier,
         "required": approval.required,
         "have": approval.have,

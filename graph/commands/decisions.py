@@ -10,11 +10,11 @@ import typer
 from graph import deciding, screen, view
 from graph.approval import THEN
 from graph.commands.opening import run, who
-from graph.commands.options import As, Comment, Detach, Json, Name
+from graph.commands.options import As, Comment, Detach, Digest, Json, Name
 from graph.commands.running import go_on, standing
 from graph.console import Commands, Session, Shown, failure, present, width
 from memory.approvals import Approval, Ballot, VoteType
-from memory.errors import InterlockError, NotFoundError, RefusedError, UsageError
+from memory.errors import InterlockError, NotFoundError, RefusedError, StaleError, UsageError
 from memory.people import NOBODY, Identity
 from memory.text import clean
 
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from graph.app import App
 
 commands = Commands()
+SHORTEST_DIGEST = 8
 HELP_THEN = "continue: the agent is told and goes on; compensate: what the thread did is undone, then it ends; stop: it ends."
 Detail = dict[str, Any] | Callable[[Approval], dict[str, Any]]  # what is kept with a vote, or how it is made from the question
 
@@ -44,7 +45,9 @@ def inbox(tier: Annotated[int | None, typer.Option("--tier", help="Only this tie
     run(json, work)
 
 
-def decide(name: str, kind: VoteType, *, comment: str, who_as: str | None, detach: bool, json: bool, detail: Detail) -> None:
+def decide(
+    name: str, kind: VoteType, *, comment: str, who_as: str | None, detach: bool, json: bool, detail: Detail, digest: str | None = None
+) -> None:
     async def work(application: "App", session: Session) -> Shown:
         try:
             question = await application.find_approval(name)
@@ -53,6 +56,7 @@ def decide(name: str, kind: VoteType, *, comment: str, who_as: str | None, detac
             raise
         told = detail(question) if callable(detail) else detail
         me, tier = await recognised(application, question, who_as, kind)
+        await refuse_another(application, question, Ballot(kind, me, clean(comment)), digest)
         ballot = Ballot(kind, me, clean(comment), told, question.version)
         decided = await deciding.decide(application, question, ballot, tier=tier, here=not detach)
         if not detach and decided.status != "pending":
@@ -66,6 +70,16 @@ def decide(name: str, kind: VoteType, *, comment: str, who_as: str | None, detac
         return Shown(shown.document, shown.text, 3 if decided.status == "pending" else 0, hint)
 
     run(json, work)
+
+
+async def refuse_another(application: "App", question: Approval, ballot: Ballot, digest: str | None) -> None:
+    """Between the look and the decision somebody may have changed the call, or another question may wait on the thread."""
+    if digest is None or (len(digest) >= SHORTEST_DIGEST and question.args_sha256.startswith(digest.lower())):
+        return
+    remedy = f"Look at it again: interlock show {question.thread_id}"
+    error = StaleError(f"What waits is not what you looked at: its digest is {question.args_sha256}.", remedy=remedy)
+    await application.approvals.refused(question.approval_id, ballot, error)
+    raise error
 
 
 async def record_too_late(application: "App", thread: str, why: NotFoundError, kind: VoteType, comment: str, who_as: str | None) -> None:
@@ -86,12 +100,14 @@ async def recognised(application: "App", question: Approval, who_as: str | None,
 
 
 @commands.command()
-def approve(name: Name, comment: Comment = "", who_as: As = None, detach: Detach = False, json: Json = False) -> None:
-    """Let a call run, exactly as it is shown.
+def approve(
+    name: Name, digest: Digest = None, comment: Comment = "", who_as: As = None, detach: Detach = False, json: Json = False
+) -> None:
+    """Let a call run, exactly as it is shown. `show` says its digest; with that, nothing else is approved by mistake.
 
-    Example: interlock approve 3f9a2c11 --comment "checked with the team"
+    Example: interlock approve 3f9a2c11 --digest 9b1de2f0 --comment "checked with the team"
     """
-    decide(name, "approve", comment=comment, who_as=who_as, detach=detach, json=json, detail={})
+    decide(name, "approve", comment=comment, who_as=who_as, detach=detach, json=json, detail={}, digest=digest)
 
 
 @commands.command()

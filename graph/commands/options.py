@@ -9,6 +9,10 @@ from graph.commands import completing
 Json = Annotated[bool, typer.Option("--json", help="Print exactly one JSON document.")]
 As = Annotated[str | None, typer.Option("--as", metavar="NAME", help="Act under this name; recorded as claimed.")]
 Comment = Annotated[str, typer.Option("--comment", metavar="TEXT", help="Why; kept on the record and told to the agent.")]
+Digest = Annotated[
+    str | None,
+    typer.Option("--digest", metavar="PREFIX", help="Only if its digest still begins so: what you saw is what you decide on."),
+]
 Detach = Annotated[bool, typer.Option("--detach", help="Do not drive the thread here; whoever resumes it goes on.")]
 Force = Annotated[bool, typer.Option("--force", help="Write over a file that is there.")]
 HELP_NAME = "Its id, a prefix of 6 or more characters, or a thread with one open approval."

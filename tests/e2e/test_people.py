@@ -89,6 +89,22 @@ def test_two_different_people_are_needed_where_two_are_asked_for(agent: Any, ask
     assert agent.world.attempts("transfer") == 1
 
 
+def test_who_approves_by_the_digest_approves_what_they_saw(agent: Any, asked: Any) -> None:
+    first = asked("required = 2")["pending"][0]
+    alice, bob, carol = (operator(agent, name) for name in ("alice", "bob", "carol"))
+    decide(agent, "modify", "--set", "to=mallory", by=bob).expect(3)
+    stale = decide(agent, "approve", "--digest", first["args_sha256"][:12], by=alice).expect(5)
+    assert stale.json["error"]["code"] == "stale" and agent.world.attempts("transfer") == 0
+    shown = agent.cli("show", "t").expect(0)
+    assert "modified by" in shown.stdout and "bob (token)" in shown.stdout and '"bob"' in shown.stdout
+    [now] = agent("show", "t", expect=0)["pending"]
+    assert (now["args"]["to"], now["proposed_args"]["to"], now["modified_by"]) == ("mallory", "bob", "bob (token)")
+    assert f"--digest {now['args_sha256'][:12]}" in shown.stderr
+    decide(agent, "approve", "--digest", now["args_sha256"][:12], by=carol).expect(0)
+    assert agent.world.lines("transfer") == ["5 to mallory"]
+    assert "refused_attempt" in agent.kinds()
+
+
 def test_names_that_are_claimed_are_one_voter(agent: Any, asked: Any) -> None:
     asked("required = 2")
     decide(agent, "approve", "--as", "alice").expect(3)
