@@ -168,9 +168,12 @@ class App:
 
     def saver(self) -> "GuardedSaver":
         """Needs a running loop, and serialises its calls: one for each driver."""
+        from graph.state import State
         from memory.postgres.saver import GuardedSaver
 
-        return GuardedSaver(self.database.pool)
+        saver = GuardedSaver(self.database.pool)
+        saver.plain = frozenset(State.__annotations__)
+        return saver
 
     def driver(self) -> "Driver":
         from graph.build import build

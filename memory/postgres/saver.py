@@ -5,7 +5,7 @@ checkpoint supersedes is dropped there, so it costs no commit more than the offi
 what that task wrote stands in the checkpoint that follows at once, so it is not stored before.
 """
 
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Collection, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from typing import Any
 
@@ -24,8 +24,13 @@ LEASE_LOST, MOVED_ON = "IL001", "IL002"
 
 
 class GuardedSaver(AsyncPostgresSaver):
-    """Threads without a `run` row are stored as the official saver stores them. One for each driver: it drives one thread at a time."""
+    """Threads without a `run` row are stored as the official saver stores them. One for each driver: it drives one thread at a time.
 
+    `plain` names the channels of the graph whose value stands whole in every checkpoint. A channel of another kind (a DeltaChannel is put
+    together from its writes) has its writes stored always.
+    """
+
+    plain: Collection[str] = ()
     _followed_by_one: str | None = None
 
     UPSERT_CHECKPOINTS_SQL = """
@@ -50,8 +55,11 @@ class GuardedSaver(AsyncPostgresSaver):
     ) -> None:
         """Errors, questions and answers are stored in any case: no checkpoint follows them."""
         alone = self._followed_by_one is not None and config["configurable"].get("checkpoint_id") == self._followed_by_one
-        if not alone or any(channel in WRITES_IDX_MAP for channel, _ in writes):
+        if not alone or not all(self._stands_in_checkpoint(channel) for channel, _ in writes):
             await super().aput_writes(config, writes, task_id, task_path)
+
+    def _stands_in_checkpoint(self, channel: str) -> bool:
+        return channel not in WRITES_IDX_MAP and (channel in self.plain or channel.startswith(("branch:to:", "__")))
 
     @asynccontextmanager
     async def _cursor(self, *, pipeline: bool = False) -> AsyncIterator[AsyncCursor[DictRow]]:

@@ -154,7 +154,9 @@ async def test_a_step_is_one_commit_with_fence_head_and_record(lone_database: Ca
             await runs.create(NewRun(thread, "x", ALICE, ALICE, "default", "1", "1"))
             held[thread] = await runs.acquire(thread, "here", 30)
             try:
-                guarded.append(await commits(url, GuardedSaver(database.pool), thread, steps))
+                saver = GuardedSaver(database.pool)
+                saver.plain = {"count"}
+                guarded.append(await commits(url, saver, thread, steps))
             finally:
                 held.pop(thread, None)
         assert len([event for event in await PostgresAudit(database).events("guarded12") if event.kind == "transition"]) == 14
@@ -165,6 +167,7 @@ async def test_a_step_is_one_commit_with_fence_head_and_record(lone_database: Ca
 async def test_writes_are_stored_where_no_checkpoint_follows_at_once(database: Database, lease: Lease) -> None:
     """Of tasks side by side, because one may end long before the next checkpoint; and questions, because none comes."""
     saver = GuardedSaver(database.pool)
+    saver.plain = {"messages"}
     held["guarded"] = lease
     kept = []
     alone, together = ["branch:to:a"], ["branch:to:a", "branch:to:b"]
