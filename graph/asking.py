@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 VIEW = "It is longer than this screen: [v]iew it page by page, "
 CHOICES = {
-    "pre_execution": "[a]pprove, [m]odify, [r]eject, [s]top the thread, [u]ndo what was done, [e]scalate, or [l]eave it waiting? ",
+    "pre_execution": "[a]pprove, [m]odify, [r]eject, [s]top, [u]ndo what was done, [e]scalate, or [l]eave it waiting? ",
     "compensation": "[a]pprove, [r]eject this undo, [s]top undoing, [e]scalate, or [l]eave it waiting? ",
     "unknown_outcome": "[d]one, re[t]ry, a[b]andon, or [l]eave it waiting? ",
 }

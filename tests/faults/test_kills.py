@@ -15,6 +15,7 @@ import psycopg
 import pytest
 from bench.cli import Cli
 from faults.bank import KINDS, NOTHING_DECLARED, THREAD, Bank
+from faults.test_undo_kills import POINTS as UNDO
 
 FULL = os.environ.get("FAULTS") == "full"
 BEGIN = ("before_claim", "after_claim", "think_before_model", "think_after_model", "before_settle")
@@ -173,4 +174,4 @@ def test_every_session_is_ended_again_and_again(
 
 def test_no_point_is_left_out() -> None:
     code = "".join(file.read_text() for file in (Path(__file__).parents[2] / "graph").rglob("*.py"))
-    assert set(re.findall(r"""reach\("(\w+)"\)""", code)) == {*BEGIN, *GATE, *ANSWER, *ACT}
+    assert set(re.findall(r"""reach\("(\w+)"\)""", code)) == {*BEGIN, *GATE, *ANSWER, *ACT, *(point for point, _ in UNDO)}

@@ -141,20 +141,20 @@ async def test_every_deletion_swap_and_insertion(stores: Stores, database_url: s
 
 
 RECOMPUTED = {
-    "changed": ["UPDATE interlock.audit_event SET actor = 'mallory' WHERE thread_id = 't' AND seq = 4", REHASH],
-    "shortened": ["DELETE FROM interlock.audit_event WHERE thread_id = 't' AND seq > 5", REHASH],
+    "changed": ["UPDATE interlock.audit_event SET actor = 'mallory' WHERE thread_id = 't' AND seq = 5", REHASH],
+    "shortened": ["DELETE FROM interlock.audit_event WHERE thread_id = 't' AND seq > 6", REHASH],
     "closed": [
-        "DELETE FROM interlock.audit_event WHERE thread_id = 't' AND seq = 4",
-        "UPDATE interlock.audit_event SET seq = -seq WHERE thread_id = 't' AND seq > 4",
+        "DELETE FROM interlock.audit_event WHERE thread_id = 't' AND seq = 5",
+        "UPDATE interlock.audit_event SET seq = -seq WHERE thread_id = 't' AND seq > 5",
         "UPDATE interlock.audit_event SET seq = -seq - 1 WHERE thread_id = 't' AND seq < 0",
         REHASH,
     ],
     "gone": ["DELETE FROM interlock.audit_event WHERE thread_id = 'u'", "DELETE FROM interlock.audit_head WHERE thread_id = 'u'"],
 }
 FOUND = {
-    "changed": "t: event 4 (approval_decided) is not the one of the export (approval_decided)",
-    "shortened": "t: event 6 (execution_succeeded) of the export is missing",
-    "closed": "t: event 4 (execution_started) is not the one of the export (approval_decided)",
+    "changed": "t: event 5 (approval_decided) is not the one of the export (approval_decided)",
+    "shortened": "t: event 7 (execution_succeeded) of the export is missing",
+    "closed": "t: event 5 (execution_started) is not the one of the export (approval_decided)",
     "gone": "u: event 1 (transition) of the export is missing",
 }
 
@@ -177,8 +177,8 @@ async def test_an_edit_that_leaves_the_hash_is_found_against_an_export_too(store
     await record(stores)
     file = await export(stores, tmp_path / "export.jsonl")
     with as_owner(database_url) as connection:
-        connection.execute("UPDATE interlock.audit_event SET actor = 'mallory' WHERE thread_id = 't' AND seq = 4")
-    assert await against(stores, file) == ["t: event 4 (approval_decided) was changed"]
+        connection.execute("UPDATE interlock.audit_event SET actor = 'mallory' WHERE thread_id = 't' AND seq = 5")
+    assert await against(stores, file) == ["t: event 5 (approval_decided) was changed"]
 
 
 async def test_no_alarm_while_others_write_and_roll_back(stores: Stores, database_url: str, tmp_path: Path) -> None:

@@ -99,7 +99,7 @@ class Thread:
     wakes: int = 0
     driven: bool = True
     left_at: int = 0
-    told: dict[str, int] = field(default_factory=lambda: {"approval_requested": 1})
+    told: dict[str, int] = field(default_factory=lambda: {"action_proposed": 1, "approval_requested": 1})
 
     def play(self, move: Move) -> str:
         """What comes of it: "ok", how the call began, or the code of a refusal."""
