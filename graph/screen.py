@@ -54,9 +54,6 @@ def question(one: Mapping[str, Any], *, width: int | None = None) -> str:
         facts.append(("memory", escape(recalled(one["memory"]))))
     if one["note"]:
         facts.append(("note", escape(one["note"])))
-    if outlook := one.get("then_compensate"):
-        facts += [("could undo", _effect(row)) for row in outlook["undoes"]]
-        facts += [("not undoable", f"{_effect(row)}: {escape(row['why'])}") for row in outlook["cannot_undo"]]
     if runs_backwards(json.dumps(one["args"], ensure_ascii=False)):
         facts.append(("attention", "some of it is written from right to left; a terminal may show parts of it in another order"))
     wide = max(len(name) for name, _ in facts)
@@ -168,6 +165,10 @@ def thread(one: Mapping[str, Any], *, width: int | None = None) -> str:
         lines += ["", failed(one["error"], width)]
     for pending in one["pending"]:
         lines += ["", question(pending, width=width)]
+    if outlook := one["then_compensate"]:
+        told = [f"  {_effect(row)}" for row in outlook["undoes"]]
+        told += [f"  NOT {_effect(row)}: {escape(row['why'])}" for row in outlook["cannot_undo"]]
+        lines += ["", "A rejection with `--then compensate` would undo, latest first:", *told] if told else []
     return "\n".join(lines)
 
 

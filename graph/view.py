@@ -21,6 +21,8 @@ def when(moment: datetime | None) -> str | None:
 
 
 def thread(run: Run, approvals: Sequence[Approval], executions: Sequence[Execution]) -> dict[str, Any]:
+    """`then_compensate` is what `reject --then compensate` of an open question would undo."""
+    pending = [question(one) for one in approvals if one.status == "pending"]
     return {
         "thread_id": run.thread_id,
         "status": run.status,
@@ -29,16 +31,12 @@ def thread(run: Run, approvals: Sequence[Approval], executions: Sequence[Executi
         "requester": run.requester.name,
         "input": run.input,
         "forked_from": run.forked_from,
-        "pending": [{**question(one), **_then(one, executions)} for one in approvals if one.status == "pending"],
+        "pending": pending,
+        "then_compensate": compensation.outlook(executions) if pending else None,
         "memory": dict(run.memory) if run.memory else None,
         "executions": [execution(one) for one in executions],
         "compensation": compensation.report(executions, approvals),
     }
-
-
-def _then(approval: Approval, executions: Sequence[Execution]) -> dict[str, Any]:
-    """What `reject --then compensate` would undo."""
-    return {"then_compensate": compensation.outlook(executions)} if approval.kind in {"pre_execution", "final_answer"} else {}
 
 
 def question(approval: Approval) -> dict[str, Any]:

@@ -33,7 +33,7 @@ def told(document: Any) -> tuple[list[str], dict[str, str]]:
 
 
 def test_everything_is_undone_latest_first_and_the_thread_ends_as_rejected(forked: Any, done: Any) -> None:
-    asked = done("book", "rent")["pending"][0]
+    asked = done("book", "rent")
     assert [row["tool"] for row in asked["then_compensate"]["undoes"]] == ["rent", "book"]
     ended = undo(forked, "--as", "alice")
     assert (ended["status"], ended["final_answer"], ended["pending"]) == ("rejected", None, [])
@@ -58,7 +58,7 @@ def test_everything_is_undone_latest_first_and_the_thread_ends_as_rejected(forke
 
 
 def test_what_fails_or_has_no_way_back_is_shown_and_holds_up_no_other(forked: Any, done: Any) -> None:
-    asked = done("book", "shout", "smash")["pending"][0]
+    asked = done("book", "shout", "smash")
     assert [row["tool"] for row in asked["then_compensate"]["cannot_undo"]] == ["shout"]
     ended = undo(forked)
     assert ended["status"] == "rejected"
