@@ -56,8 +56,9 @@ studio: $(READY) ## LangGraph's development server on 127.0.0.1, for Studio; no 
 	@touch .env
 	LANGSMITH_TRACING=false LANGGRAPH_CLI_NO_ANALYTICS=1 $(BIN)/langgraph dev --host 127.0.0.1 --no-browser --no-reload
 
+# The extras stay in the pins: beside hashes, pip refuses `httpx[http2]` of a dependency for a bare `httpx==` as soon as a newer one exists.
 lock: ## pin the requirements anew (needs uv)
-	uv pip compile --quiet --universal --generate-hashes --custom-compile-command 'make lock' \
+	uv pip compile --quiet --universal --no-strip-extras --generate-hashes --custom-compile-command 'make lock' \
 		--extra embedded --extra local-memory --extra mcp --extra notify --extra otel --extra plot --group dev --output-file requirements.txt pyproject.toml
 
 # An environment that is there and new enough is kept and brought up to the requirements; the stamp is written last.
