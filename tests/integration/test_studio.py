@@ -111,7 +111,7 @@ async def rejected_in_an_inbox(client: Any, cli: Cli) -> None:
 async def seen_from_the_server(client: Any, cli: Cli) -> None:
     """A thread of the command line: once the server is told its name, its state is there, and it can be answered there."""
     cli("start", "deploy shop 7.4 to staging", "--thread", "0190c7a1-7a3d-7000-8000-000000000001", "--json").expect(3)
-    thread = (await client.threads.create(thread_id="0190c7a1-7a3d-7000-8000-000000000001"))["thread_id"]
+    thread = (await client.threads.create(thread_id="0190c7a1-7a3d-7000-8000-000000000001", graph_id="interlock"))["thread_id"]
     state = await client.threads.get_state(thread)
     assert state["next"] == ["await_human_approval"]
     ended = await client.runs.wait(thread, "interlock", command={"resume": {"decisions": [{"type": "approve"}]}})
