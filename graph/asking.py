@@ -132,8 +132,8 @@ def _json(text: str) -> Any:
 
 async def _line(prompt: str, *, keep: bool = False, echo: bool = True) -> str | None:
     """None at the end of input."""
-    print(prompt, end="", file=sys.stderr, flush=True)  # noqa: T201 - this is the terminal
-    with contextlib.nullcontext() if echo else _unseen():
+    with contextlib.nullcontext() if echo else _unseen():  # before the prompt: who types at once isn't echoed either
+        print(prompt, end="", file=sys.stderr, flush=True)  # noqa: T201 - this is the terminal
         text = await _read()
     if not echo:
         _say("")
