@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import psycopg
 from psycopg.types.json import Json
 
 from memory.approvals import NewApproval, Proposal
@@ -83,20 +84,26 @@ class PostgresLedger:
             await _finish(db, execution, result, how)
 
     async def transact(self, lease: Lease, execution: Execution, effect: Effect) -> Result:
-        try:
-            async with self._database.transaction() as db:
-                await locked(db, lease, lock="")
-                result = await effect(db)
-                if result.status != "succeeded":
-                    raise _Undone(result)
-                await locked(db, lease, lock="FOR SHARE")  # the fence counts at the commit; until then nobody waits for this tool
-                if not await _finish(db, execution, result, "committed with its effect"):
-                    raise LeaseLostError(f"Another process settled call {execution.call_key!r} meanwhile.")
-                return result
-        except _Undone as undone:
-            # Rolled back: whatever the tool met, nothing happened.
-            result = Result("failed", undone.result.text)
+        async with self._database.connection() as db:
+            try:
+                async with db.transaction():
+                    return await self._committed(db, lease, execution, effect)
+            except _Undone as undone:
+                if db.closed:
+                    # It was our connection that the tool lost: no answer of the tool. Left as begun, the next run repeats it.
+                    raise psycopg.OperationalError(undone.result.text) from undone
+                result = Result("failed", undone.result.text)  # rolled back: whatever the tool met, nothing happened
         await self.finish(execution, result)
+        return result
+
+    async def _committed(self, db: Connection, lease: Lease, execution: Execution, effect: Effect) -> Result:
+        await locked(db, lease, lock="")
+        result = await effect(db)
+        if result.status != "succeeded":
+            raise _Undone(result)
+        await locked(db, lease, lock="FOR SHARE")  # the fence counts at the commit; until then nobody waits for this tool
+        if not await _finish(db, execution, result, "committed with its effect"):
+            raise LeaseLostError(f"Another process settled call {execution.call_key!r} meanwhile.")
         return result
 
     async def give_up(self, execution: Execution, *, why: str, question: NewApproval) -> None:

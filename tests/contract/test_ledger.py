@@ -7,6 +7,7 @@ import psycopg
 import pytest
 from contract.stores import Stores
 
+from memory.errors import UnavailableError
 from memory.leases import Lease, LeaseLostError
 from memory.ledger import Execution, Result
 
@@ -161,6 +162,22 @@ async def test_an_effect_of_our_database_is_undone_with_its_outcome(stores: Stor
         assert (await stores.ledger.transact(lease, execution, effect)).status == "failed"
         assert (await only(stores)).status == "failed"
     assert not _exists(database_url)
+
+
+async def test_a_lost_session_is_no_answer_of_the_tool(stores: Stores, database_url: str) -> None:
+    """Nothing happened, and the call stays as begun: the next run repeats it, and the model is told nothing wrong."""
+    lease = await stores.permitted()
+    execution = await begun(stores, lease)
+
+    async def effect(connection: Any) -> Result:
+        await connection.execute("CREATE TABLE effect ()")
+        with pytest.raises(psycopg.OperationalError):
+            await connection.execute("SELECT pg_terminate_backend(pg_backend_pid())")
+        return Result("unknown", "no answer")
+
+    with pytest.raises(UnavailableError):
+        await stores.ledger.transact(lease, execution, effect)
+    assert not _exists(database_url) and (await only(stores)).status == "started"
 
 
 async def test_an_effect_of_our_database_is_undone_where_the_call_was_settled_meanwhile(stores: Stores, database_url: str) -> None:

@@ -71,10 +71,37 @@ def test_the_other_side_is_asked(agent: Any, moment: str, attempts: int) -> None
     assert agent.world.count("transfer_checked") == agent.world.count("transfer_checked.checks") == 1
 
 
+TRANSFERS = """
+CREATE TABLE public.transfers (id bigserial PRIMARY KEY, recipient text, amount integer);
+GRANT ALL ON public.transfers, public.transfers_id_seq TO interlock
+"""
+ENDED_ONCE = """
+CREATE SEQUENCE public.once;
+GRANT ALL ON public.once TO interlock;
+CREATE FUNCTION public.end_once() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    IF nextval('public.once') = 1 THEN PERFORM pg_terminate_backend(pg_backend_pid()); END IF;
+    RETURN NEW;
+END $$;
+CREATE TRIGGER end_once BEFORE INSERT ON public.transfers FOR EACH ROW EXECUTE FUNCTION public.end_once()
+"""
+
+
+def test_a_session_lost_by_a_transactional_tool_is_not_told_as_its_failure(agent: Any) -> None:
+    with agent.superuser() as database:
+        database.execute(TRANSFERS)
+        database.execute(ENDED_ONCE)
+    agent.start(call("transfer_tx", PAY), say("Settled."))
+    assert "interlock resume t" in agent("approve", "t", expect=7)["error"]["remedy"]
+    assert agent.rows("SELECT recipient, amount FROM public.transfers") == []
+    assert agent("resume", "t", expect=0)["status"] == "completed"
+    assert agent.rows("SELECT recipient, amount FROM public.transfers") == [("bob", 5)]
+    assert agent.told() == ["transferred 5 to bob"]
+
+
 def test_an_effect_in_our_database_commits_with_its_outcome(agent: Any) -> None:
     with agent.superuser() as database:
-        database.execute("CREATE TABLE public.transfers (id bigserial PRIMARY KEY, recipient text, amount integer)")
-        database.execute("GRANT ALL ON public.transfers, public.transfers_id_seq TO interlock")
+        database.execute(TRANSFERS)
     die(agent, "transfer_tx", "during")
     assert agent.rows("SELECT recipient, amount FROM public.transfers") == []
     assert agent("resume", "t", expect=0)["status"] == "completed"

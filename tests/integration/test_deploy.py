@@ -207,7 +207,8 @@ async def test_a_cancelled_deploy_is_ended(deploying: Deploying) -> None:
     running.cancel()
     with pytest.raises(asyncio.CancelledError):
         await running
-    assert not alive(int((deploying.folder / "child").read_text()))
+    child = int((deploying.folder / "child").read_text())
+    await until(lambda: not alive(child), 5)  # it was sent SIGTERM; it sleeps for 60 s
 
 
 async def test_check_and_rollback(deploying: Deploying) -> None:
