@@ -204,18 +204,21 @@ def _arguments(text: str) -> tuple[str, ...]:
 async def _run(arguments: list[str], environment: Mapping[str, str]) -> tuple[int, str]:
     # Into a file: a pipe stays open as long as anything that the command left running holds it.
     with await asyncio.to_thread(tempfile.TemporaryFile) as output:
-        try:
-            process = await asyncio.create_subprocess_exec(
+        # A start that is cancelled half-way would end the command alone, and not what that started.
+        starting = asyncio.create_task(
+            asyncio.create_subprocess_exec(
                 *arguments, stdin=asyncio.subprocess.DEVNULL, stdout=output, stderr=asyncio.subprocess.STDOUT,
                 env=environment, start_new_session=True,
-            )  # fmt: skip
+            )
+        )  # fmt: skip
+        try:
+            code = await (await asyncio.shield(starting)).wait()
         except OSError as error:
             why = error.strerror or type(error).__name__
             raise ToolException(f"The deploy command {arguments[0]!r} cannot be started: {why}.") from error
-        try:
-            code = await process.wait()
         except asyncio.CancelledError:
-            await _end(process)
+            with contextlib.suppress(OSError):
+                await _end(await starting)
             raise
         return code, await asyncio.to_thread(_last_of, output)
 

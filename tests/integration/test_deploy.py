@@ -6,9 +6,12 @@ import os
 import signal
 import stat
 import sys
+import threading
+import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import psycopg
 import pytest
@@ -39,6 +42,7 @@ class Deploying:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
+        self.key = f"key-{uuid4()}"  # its own: a check asks whether any process on this machine is at work for it
         (folder / "deploy.py").write_text(COMMAND)
 
     def then(self, code: str) -> None:
@@ -50,6 +54,9 @@ class Deploying:
         [base] = deploy_tools(known)
         return Tool.of(base)
 
+    async def ended(self, one: Tool, **args: str) -> Outcome:
+        return await call(one, one.validate({**ARGS, **args}), idempotency_key=self.key)
+
     @property
     def calls(self) -> list[dict[str, Any]]:
         return [json.loads(line) for line in (self.folder / "calls").read_text().splitlines()]
@@ -58,10 +65,6 @@ class Deploying:
 @pytest.fixture
 def deploying(tmp_path: Path) -> Deploying:
     return Deploying(tmp_path)
-
-
-async def ended(one: Tool, **args: str) -> Outcome:
-    return await call(one, one.validate({**ARGS, **args}), idempotency_key="key-1")
 
 
 def test_the_tool_looks_the_same_with_and_without_a_command_but_an_approval_holds_for_one_of_them() -> None:
@@ -83,22 +86,22 @@ def test_the_tool_looks_the_same_with_and_without_a_command_but_an_approval_hold
 async def test_the_command_is_given_the_values(deploying: Deploying) -> None:
     one = deploying.tool("{project_id}", "--version={version}@{environment}", "{idempotency_key}", "{action}{}", "{name} {")
     deploying.then("print('released\\x00', 7)")
-    assert await ended(one, environment="two words") == Returned("Deployed shop 1.4.2 to two words.\nreleased\ufffd 7")
+    assert await deploying.ended(one, environment="two words") == Returned("Deployed shop 1.4.2 to two words.\nreleased\ufffd 7")
     [seen] = deploying.calls
-    assert seen["arguments"] == ["shop", "--version=1.4.2@two words", "key-1", "deploy{}", "{name} {"]
+    assert seen["arguments"] == ["shop", "--version=1.4.2@two words", deploying.key, "deploy{}", "{name} {"]
     assert seen["stdin"] == ""
     assert {name: value for name, value in seen["environment"].items() if name.startswith("DEPLOY_")} == {
         "DEPLOY_PROJECT_ID": "shop",
         "DEPLOY_VERSION": "1.4.2",
         "DEPLOY_ENVIRONMENT": "two words",
-        "DEPLOY_IDEMPOTENCY_KEY": "key-1",
+        "DEPLOY_IDEMPOTENCY_KEY": deploying.key,
         "DEPLOY_ACTION": "deploy",
     }
 
 
 @pytest.mark.parametrize("value", ["$(touch x); `id`", "{version}", "a b 'c\"", "日本語 😀", "new\nline", "x" * 5000])
 async def test_a_value_stays_one_argument(deploying: Deploying, value: str) -> None:
-    assert isinstance(await ended(deploying.tool("{project_id}", "last"), project_id=value), Returned)
+    assert isinstance(await deploying.ended(deploying.tool("{project_id}", "last"), project_id=value), Returned)
     assert deploying.calls[0]["arguments"] == [value, "last"]
 
 
@@ -111,8 +114,8 @@ def test_a_value_cannot_become_an_option(deploying: Deploying, value: str) -> No
 
 async def test_the_environment_is_an_allow_list(deploying: Deploying) -> None:
     secrets = {"OPENAI_API_KEY": "s", "INTERLOCK_OPERATOR_TOKEN": "s", "INTERLOCK_DATABASE_URL": "s", "AWS_PROFILE": "blue"}
-    await ended(deploying.tool(environment=secrets))
-    await ended(deploying.tool(environment={**secrets, deploy.MORE_NAMES: "AWS_PROFILE, MISSING"}))
+    await deploying.ended(deploying.tool(environment=secrets))
+    await deploying.ended(deploying.tool(environment={**secrets, deploy.MORE_NAMES: "AWS_PROFILE, MISSING"}))
     first, second = (seen["environment"] for seen in deploying.calls)
     assert not set(first) & set(secrets) and first["PATH"] == os.environ["PATH"]
     assert set(second) - set(first) == {"AWS_PROFILE"}
@@ -130,35 +133,35 @@ async def test_the_environment_is_an_allow_list(deploying: Deploying) -> None:
 )
 async def test_how_it_ends(deploying: Deploying, code: str, expected: Outcome) -> None:
     deploying.then(code)
-    assert await ended(deploying.tool()) == expected
+    assert await deploying.ended(deploying.tool()) == expected
 
 
 async def test_long_output_is_cut_visibly(deploying: Deploying) -> None:
     deploying.then("sys.stdout.buffer.write(b'\\xff' * 3_000_000 + b'the end')")
-    outcome = await ended(deploying.tool())
+    outcome = await deploying.ended(deploying.tool())
     assert isinstance(outcome, Returned) and "earlier output left out" in outcome.text
     assert outcome.text.endswith("the end") and len(outcome.text) < 9000
 
 
-async def test_a_command_that_cannot_be_started(tmp_path: Path) -> None:
-    (tmp_path / "plain").write_text("no program")
-    for command, why in ((str(tmp_path / "missing"), "No such file"), (str(tmp_path / "plain"), "Permission denied")):
+async def test_a_command_that_cannot_be_started(deploying: Deploying) -> None:
+    (deploying.folder / "plain").write_text("no program")
+    for command, why in ((str(deploying.folder / "missing"), "No such file"), (str(deploying.folder / "plain"), "Permission denied")):
         [base] = deploy_tools({deploy.COMMAND: command})
-        outcome = await ended(Tool.of(base))
+        outcome = await deploying.ended(Tool.of(base))
         assert isinstance(outcome, Failed) and command in outcome.message and why in outcome.message
 
 
-async def test_a_command_line_is_split_without_a_shell(tmp_path: Path) -> None:
-    script = tmp_path / "deploy it.sh"
+async def test_a_command_line_is_split_without_a_shell(deploying: Deploying) -> None:
+    script = deploying.folder / "deploy it.sh"
     script.write_text('#!/bin/sh\nprintf "%s|" "$@"\n')
     script.chmod(script.stat().st_mode | stat.S_IXUSR)
     [base] = deploy_tools({**os.environ, deploy.COMMAND: f"'{script}' {{project_id}} '; echo $HOME' *"})
-    assert await ended(Tool.of(base)) == Returned("Deployed shop 1.4.2 to production.\nshop|; echo $HOME|*|")
+    assert await deploying.ended(Tool.of(base)) == Returned("Deployed shop 1.4.2 to production.\nshop|; echo $HOME|*|")
 
 
 async def test_what_it_leaves_running_holds_nobody_up(deploying: Deploying) -> None:
     deploying.then("import subprocess; print('left', subprocess.Popen(['sleep', '60']).pid)")
-    outcome = await asyncio.wait_for(ended(deploying.tool()), 30)
+    outcome = await asyncio.wait_for(deploying.ended(deploying.tool()), 30)
     assert isinstance(outcome, Returned)
     left = int(outcome.text.rpartition(" ")[2])
     assert alive(left)
@@ -181,6 +184,10 @@ def alive(pid: int) -> bool:
         return False
 
 
+def children() -> set[str]:
+    return set(Path(f"/proc/self/task/{threading.get_native_id()}/children").read_text().split())
+
+
 async def until(condition: Callable[[], object], seconds: float = 15) -> None:
     async with asyncio.timeout(seconds):
         while not condition():  # noqa: ASYNC110 - another process makes it true
@@ -194,7 +201,7 @@ async def test_at_its_timeout_the_whole_group_is_ended(
     monkeypatch.setattr(deploy, "GRACE", 0.3)
     deploying.then(HANGING.format(stubborn))
     shorter = Tool.of(tool(deploying.tool().base, timeout=1.5))
-    outcome = await ended(shorter)
+    outcome = await deploying.ended(shorter)
     assert isinstance(outcome, Unknown) and outcome.reason == "no answer within 1.5 s"
     pids = [int((deploying.folder / "child").read_text()), deploying.calls[0]["group"]]
     await until(lambda: not any(map(alive, pids)))
@@ -202,7 +209,7 @@ async def test_at_its_timeout_the_whole_group_is_ended(
 
 async def test_a_cancelled_deploy_is_ended(deploying: Deploying) -> None:
     deploying.then(HANGING.format(""))
-    running = asyncio.create_task(ended(deploying.tool()))
+    running = asyncio.create_task(deploying.ended(deploying.tool()))
     await until(lambda: (deploying.folder / "child").exists() and (deploying.folder / "child").read_text())
     running.cancel()
     with pytest.raises(asyncio.CancelledError):
@@ -211,16 +218,31 @@ async def test_a_cancelled_deploy_is_ended(deploying: Deploying) -> None:
     await until(lambda: not alive(child), 5)  # it was sent SIGTERM; it sleeps for 60 s
 
 
+async def test_a_deploy_that_is_cancelled_while_it_starts_is_ended(deploying: Deploying) -> None:
+    child = deploying.folder / "child"
+    deploying.then(HANGING.format(""))
+    before = children()
+    running = asyncio.create_task(deploying.ended(deploying.tool()))
+    while not children() - before:  # noqa: ASYNC110 - each turn of the loop is looked at
+        await asyncio.sleep(0)
+    while not (child.exists() and child.read_text()):  # the loop stands still meanwhile: asyncio has not seen the start
+        time.sleep(0.02)  # noqa: ASYNC251
+    running.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await running
+    await until(lambda: not alive(int(child.read_text())), 5)
+
+
 async def test_check_and_rollback(deploying: Deploying) -> None:
     one = deploying.tool("{action}")
     deploying.then("print('since noon'); sys.exit({'deploy': 1, 'check': 0, 'rollback': 0}[sys.argv[1]])")
-    assert await check(one, one.validate(ARGS), "key-1") == (
+    assert await check(one, one.validate(ARGS), deploying.key) == (
         "Deployed shop 1.4.2 to production, says the check of the deploy command.\nsince noon"
     )
     undone = await compensate(one, "deployed", one.validate(ARGS), "key-2")
     assert undone == Returned("Took shop 1.4.2 back from production.\nsince noon")
     assert [seen["environment"]["DEPLOY_ACTION"] for seen in deploying.calls] == ["check", "rollback"]
-    assert [seen["environment"]["DEPLOY_IDEMPOTENCY_KEY"] for seen in deploying.calls] == ["key-1", "key-2"]
+    assert [seen["environment"]["DEPLOY_IDEMPOTENCY_KEY"] for seen in deploying.calls] == [deploying.key, "key-2"]
 
 
 @pytest.mark.parametrize("code", ["sys.exit(1)", "sys.exit(2)", "os.kill(os.getpid(), 15)", "raise ValueError"])
@@ -228,9 +250,9 @@ async def test_a_check_that_cannot_tell(deploying: Deploying, code: str) -> None
     one = deploying.tool("{action}")
     deploying.then(code)
     with pytest.raises(Exception, match="deploy command"):
-        await check(one, one.validate(ARGS), "key-1")
+        await check(one, one.validate(ARGS), deploying.key)
     deploying.then("sys.exit(3)")
-    assert await check(one, one.validate(ARGS), "key-1") is None
+    assert await check(one, one.validate(ARGS), deploying.key) is None
 
 
 @pytest.mark.parametrize(
