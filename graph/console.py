@@ -91,10 +91,10 @@ class Session:
         return not self.json and log_format.get() == "text" and sys.stderr.isatty()
 
     def say(self, text: str) -> None:
-        """A notice: it is shown wherever text is."""
+        """A notice, on standard error."""
         if log_format.get() == "json":
             log("notice", message=text)
-        elif not self.json:
+        else:
             self._line(screen.prose(screen.escape(text), _columns(sys.stderr)))
 
     def tell(self, what: str, details: dict[str, Any]) -> None:

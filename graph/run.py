@@ -224,6 +224,7 @@ class Driver:
         if call is not None:
             asked = question_of(unknown(call, execution.attempts, why), thread_id, secret=hidden)
             await self.ports.ledger.give_up(execution, why=why, question=asked)
+
     async def _make_it_its_own(self, run: Run, at: StateSnapshot) -> None:
         """What a fork took over unanswered is looked up in the ledger, and asked anew before it runs here."""
         calls = [asked_anew(call, run.thread_id) for call in open_calls(at.values)]  # type: ignore[arg-type]  # the values of our own state

@@ -28,6 +28,7 @@ def recalled(about: Mapping[str, Any]) -> str:
     return f"the model was shown {count} earlier record{'s' if count != 1 else ''}" if count else "it holds nothing like this task"
 
 
+DUE = {"reject": "rejected", "escalate": "escalated"}
 WORDS = "  | "  # before each line that a model wrote, so that none can pass for one of ours
 
 
@@ -41,13 +42,14 @@ def question(one: Mapping[str, Any], *, width: int | None = None) -> str:
         ("approval", one["approval_id"]),
         ("thread", escape(one["thread_id"])),
         ("asked for by", f"{escape(one['requester'])} ({one['requester_source']})"),
+        *_started(one),
         ("tool", one["tool"]),
         *(("  " + escape(name), value) for name, value in _arguments(one["args"])),
         *_modified(one),
         ("rule", str(one["rule"])),
         ("tier", f"{one['tier']}, {one['have']} of {one['required']} approvals, version {one['version']}"),
         ("asked at", one["requested_at"]),
-        ("expires", one["expires_at"] or "never"),
+        ("expires", f"{one['expires_at']}, then {DUE[one['on_expiry'] or 'reject']}" if one["expires_at"] else "never"),
         ("digest", one["args_sha256"]),
     ]
     if one.get("memory"):
@@ -133,6 +135,13 @@ def _fact(name: str, value: str | list[str], width: int | None) -> str:
 def runs_backwards(text: str) -> bool:
     """It holds letters of a script that is written from right to left: they are no disguise, and move digits and signs beside them."""
     return any(unicodedata.bidirectional(char) in {"R", "AL", "AN"} for char in text)
+
+
+def _started(one: Mapping[str, Any]) -> Iterable[tuple[str, str]]:
+    """Who asked is what somebody said; who started it may be another."""
+    starter = (one["starter"], one["starter_source"])
+    if starter != (one["requester"], one["requester_source"]):
+        yield "started by", f"{escape(starter[0])} ({starter[1]})"
 
 
 def _modified(one: Mapping[str, Any]) -> Iterable[tuple[str, str | list[str]]]:

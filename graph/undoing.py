@@ -235,10 +235,11 @@ class Undoing:
             await self.ports.ledger.finish(execution, Result("succeeded", found), how="found by its check")
         return found is not None
 
-    async def _ask_people(self, execution: Execution, why: str) -> Call:
+    async def _ask_people(self, execution: Execution, why: str) -> Call | None:
         asked = unknown(self.call, execution.attempts, f"{self._note()} {why}")
         question = question_of(asked, self.lease.thread_id, secret=self._secret)
-        await self.ports.ledger.give_up(execution, why=why, question=question)
+        if not await self.ports.ledger.give_up(execution, why=why, question=question):
+            return None  # its outcome came meanwhile
         self.ports.tell("outcome_unknown", {"tool": execution.tool, "why": why})
         return asked
 

@@ -55,12 +55,15 @@ def question(approval: Approval) -> dict[str, Any]:
         "version": approval.version,
         "requester": approval.requester.name,
         "requester_source": approval.requester.source,
+        "starter": approval.starter.name,
+        "starter_source": approval.starter.source,
         "rule": approval.rules.get("rule"),
         "note": approval.note,
         "said": approval.said,
         "memory": dict(recalled) if (recalled := (approval.memory or {}).get("recalled")) else None,
         "requested_at": when(approval.requested_at),
         "expires_at": when(approval.expires_at),
+        "on_expiry": approval.rules.get("on_expiry") if approval.expires_at else None,
     }
 
 

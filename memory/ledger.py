@@ -102,8 +102,8 @@ class Ledger(Protocol):
     async def transact(self, lease: Lease, execution: Execution, effect: Effect) -> Result:
         """Runs `effect(connection)`; it and its outcome commit together, or, unless it succeeded, neither does."""
 
-    async def give_up(self, execution: Execution, *, why: str, question: NewApproval) -> None:
-        """The outcome is unknown, and people are asked, in one transaction; nothing happens if it was settled meanwhile."""
+    async def give_up(self, execution: Execution, *, why: str, question: NewApproval) -> bool:
+        """The outcome is unknown, and people are asked, in one transaction. False, and nothing happens, if it was settled meanwhile."""
 
     async def refused(self, lease: Lease, *, call_key: str | None, tool: str | None, why: str) -> None:
         """Puts on the record that a call did not begin, and why."""

@@ -1,6 +1,7 @@
 """Fixtures for every test: a server for the session, a database and a home for each test."""
 
 import shutil
+import signal
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -8,12 +9,22 @@ from typing import Any
 
 import pytest
 from bench.postgres import PostgresBench, make_folder, remove_folder, remove_left_over
+from hypothesis import HealthCheck, settings
 
 from memory.postgres.embedded import EmbeddedServer
 
 pytest_plugins = ["bench.fixtures"]
 
 FOLDER = pytest.StashKey[Path]()
+
+# Who starts the tests in the background of a shell, or under nohup, leaves them deaf to what some of them send.
+for number in (signal.SIGINT, signal.SIGHUP):
+    if signal.getsignal(number) is signal.SIG_IGN:
+        signal.signal(number, signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL)
+
+# A busy machine is slow, and no example is wrong for that.
+settings.register_profile("tests", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("tests")
 
 
 def pytest_configure(config: pytest.Config) -> None:

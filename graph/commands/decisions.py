@@ -62,8 +62,9 @@ def decide(
         if not detach and decided.status != "pending":
             try:
                 return await go_on(application, session, question.thread_id)
-            except InterlockError:
+            except InterlockError as error:
                 session.say("The decision is recorded and stands.")
+                error.data["recorded"] = True
                 raise
         shown = await standing(application, question.thread_id)
         hint = shown.hint or f"It is recorded. Go on with: interlock resume {question.thread_id}"

@@ -16,7 +16,7 @@ from graph.version import GRAPH_VERSION
 from memory.errors import ConflictError, InterlockError, InterruptedByPersonError, UsageError
 from memory.people import Identity
 from memory.runs import NewRun, Run, Status
-from memory.text import clean
+from memory.text import clean, message_of
 
 if TYPE_CHECKING:
     from graph.app import App
@@ -183,6 +183,8 @@ async def recovered(application: "App", driver: Any, session: Session, thread_id
             raise
         except InterlockError as problem:
             error = problem.message
+        except Exception as problem:  # noqa: BLE001 - whatever is wrong with this one
+            error = message_of(problem)
     document = await application.view(thread_id)
     return {"thread_id": thread_id, "status": document["status"], "error": error or (document["error"] or {}).get("message")}
 

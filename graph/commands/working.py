@@ -13,6 +13,7 @@ from graph.commands.options import Json
 from graph.commands.running import advanced, driver_of
 from graph.console import Commands, Session, Shown, width
 from memory.errors import BusyError, InterlockError, UnavailableError
+from memory.text import message_of
 
 if TYPE_CHECKING:
     from graph.app import App
@@ -84,22 +85,24 @@ class Worker:
     async def _drive(self, thread_id: str) -> None:
         self.session.say(f"thread {thread_id}")
         self.count += 1
-        problem: InterlockError | None = None
+        problem = ""
         try:
             await advanced(self.application.driver(), thread_id)
         except BusyError:
             pass
         except InterlockError as error:
-            problem = error
+            problem = error.message
+        except Exception as error:  # noqa: BLE001 - whatever is wrong with this thread holds up no other
+            problem = message_of(error)
         finally:
             del self.driven[thread_id]
-        if problem is None:
+        if not problem:
             self.failures.pop(thread_id, None)
             return
         failures = self.failures[thread_id] = self.failures.get(thread_id, 0) + 1
         pause = min(LONGEST_BACK_OFF, 2.0**failures)
         self.not_before[thread_id] = asyncio.get_running_loop().time() + pause
-        self.session.say(f"thread {thread_id}: {problem.message} It is tried again in {pause:g} s.")
+        self.session.say(f"thread {thread_id}: {problem} It is tried again in {pause:g} s.")
 
 
 @commands.command()

@@ -226,8 +226,9 @@ class _Performance:
 
     async def _ask_people(self, execution: Execution, why: str) -> dict[str, Any]:
         asked = unknown(self.call, execution.attempts, why)
-        secret = self.ports.registry.secret_of(self.call)
-        await self.ports.ledger.give_up(execution, why=why, question=question_of(asked, self.lease.thread_id, secret=secret))
+        question = question_of(asked, self.lease.thread_id, secret=self.ports.registry.secret_of(self.call))
+        if not await self.ports.ledger.give_up(execution, why=why, question=question):
+            return {}  # its outcome came meanwhile; the route sends the call again, and the ledger tells it
         self.ports.watch.count("interlock.unknown_outcomes", tool=execution.tool)
         self.ports.tell("outcome_unknown", {"tool": execution.tool, "why": why})
         return {"tool_calls": [asked]}

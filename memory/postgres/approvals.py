@@ -49,8 +49,8 @@ class PostgresApprovals:
         if clean(name) != name:
             return []
         prefix = name.lower() if len(name) >= 6 and all(char in "0123456789abcdef" for char in name.lower()) else None
-        by_id = await self._read("WHERE starts_with(a.approval_id, %s)", (prefix,)) if prefix else []
-        return by_id or await self._read("WHERE a.thread_id = %s AND a.status = 'pending'", (name,))
+        where = "WHERE starts_with(a.approval_id, %s) OR (a.thread_id = %s AND a.status = 'pending')"
+        return await self._read(where, (prefix, name))
 
     async def of_thread(self, thread_id: str) -> Sequence[Approval]:
         return await self._read("WHERE a.thread_id = %s", (thread_id,))

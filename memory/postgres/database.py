@@ -20,6 +20,8 @@ from memory.errors import UnavailableError, UsageError
 Connection = AsyncConnection[DictRow]
 
 CONNECT_TIMEOUT = 5  # seconds for one attempt
+# What passes with the server's state, and is no mistake of ours: a lost session, a replica that a failover left us with.
+AWAY = (psycopg.OperationalError, psycopg.errors.ReadOnlySqlTransaction, psycopg.errors.IdleInTransactionSessionTimeout)
 PATIENCE = 10.0  # seconds for a connection of the pool: enough to sit out a restart of the server
 DEFAULTS: dict[str, Any] = {  # what the DSN says wins
     "connect_timeout": CONNECT_TIMEOUT,
@@ -90,7 +92,7 @@ class Database:
                 yield connection
         except PoolTimeout as error:
             raise self._no_connection(error) from error
-        except psycopg.OperationalError as error:
+        except AWAY as error:
             raise unavailable(error, self.where) from error
 
     @contextlib.asynccontextmanager

@@ -65,8 +65,8 @@ class PostgresLedger:
     async def refuse(self, lease: Lease, intent: Intent, *, why: str) -> None:
         async with self._database.transaction() as db:
             await locked(db, lease, lock="FOR SHARE")
-            if await (await db.execute(ONE, (intent.call_key,))).fetchone() is None:
-                await _finish(db, await _insert(db, lease, intent), Result("failed", why), "refused before it began")
+            if execution := await _insert(db, lease, intent):
+                await _finish(db, execution, Result("failed", why), "refused before it began")
 
     async def compensated(self, lease: Lease, report: Mapping[str, Any]) -> None:
         async with self._database.transaction() as db:
@@ -106,17 +106,18 @@ class PostgresLedger:
             raise LeaseLostError(f"Another process settled call {execution.call_key!r} meanwhile.")
         return result
 
-    async def give_up(self, execution: Execution, *, why: str, question: NewApproval) -> None:
+    async def give_up(self, execution: Execution, *, why: str, question: NewApproval) -> bool:
         async with self._database.transaction() as db:
             values = {"call_key": execution.call_key, "attempts": execution.attempts, "why": why}
             done = await db.execute(GIVE_UP, values)
             if not done.rowcount and not (await db.execute(STILL_UNKNOWN, values)).rowcount:
-                return  # another process settled it meanwhile
+                return False
             await open_approval(db, question, self._outbox)
             if done.rowcount:
                 await append(db, execution.thread_id, "execution_unknown", AGENT, {
                     "attempt": execution.attempts, "call_key": execution.call_key, "tool": execution.tool, "why": why,
                 })  # fmt: skip
+        return True
 
     async def refused(self, lease: Lease, *, call_key: str | None, tool: str | None, why: str) -> None:
         async with self._database.transaction() as db:
@@ -136,6 +137,10 @@ class PostgresLedger:
         if (intent.critical or intent.undoes) and (why := await _not_permitted(db, intent)):
             return Begun("refused", why=why)
         execution = await _insert(db, lease, intent)
+        if execution is None:
+            begun = await self._past(db, lease, intent.call_key, digest=None)
+            assert begun is not None  # noqa: S101 - its row was in the way
+            return begun
         args = await on_record(db, intent.args, intent.secret)
         if intent.approval_id is None:
             await proposed(db, intent.thread_id, Proposal(
@@ -177,12 +182,12 @@ class PostgresLedger:
         return following
 
 
-async def _insert(db: Connection, lease: Lease, intent: Intent) -> Execution:
+async def _insert(db: Connection, lease: Lease, intent: Intent) -> Execution | None:
+    """None if it was begun before: here, or by a copy of this thread, whose calls have the same keys, at this very moment."""
     row = await (await db.execute(INSERT, {
         **{name: getattr(intent, name) for name in Intent.__slots__}, "args": Json(intent.args), "epoch": lease.epoch,
     })).fetchone()  # fmt: skip
-    assert row is not None  # noqa: S101 - the row of the run is locked, so nobody else inserts it
-    return Execution(**row)
+    return Execution(**row) if row else None
 
 
 async def _not_permitted(db: Connection, intent: Intent) -> str | None:
@@ -264,6 +269,7 @@ INSERT INTO interlock.execution (
 VALUES (
     %(call_key)s, %(thread_id)s, %(tool_call_id)s, %(tool)s, %(args)s, %(args_sha256)s, %(critical)s, %(approval_id)s,
     %(idempotency_key)s, 'started', %(epoch)s, %(undo)s, %(undoes)s)
+ON CONFLICT (call_key) DO NOTHING
 RETURNING {FIELDS}
 """  # noqa: S608 - constants
 AGAIN = f"""

@@ -13,6 +13,7 @@ import time
 from collections.abc import AsyncIterator
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import psycopg
 from psycopg.conninfo import conninfo_to_dict
@@ -26,6 +27,8 @@ LANGGRAPH = "langgraph-checkpoint-postgres"
 PATIENCE = 120.0  # seconds that a migration of another process may take
 
 APPLIED = "SELECT migration_id FROM interlock._yoyo_migration"
+# The books are a table, and tables get emptied; then they would say that a full database is a new one. The comment stays.
+KEPT = "SELECT coalesce(obj_description('interlock._yoyo_migration'::regclass), '') AS names"
 # The number is ours alone; it is written out because a parameter would make a portal, which keeps its snapshot.
 TRY_LOCK = "SELECT pg_try_advisory_xact_lock(7595448483041370987) AS got"
 SCHEMA_EXISTS = "SELECT FROM pg_namespace WHERE nspname = 'interlock'"
@@ -97,7 +100,10 @@ def _langgraph() -> str:
 
 async def _applied(connection: Connection) -> set[str]:
     try:
-        rows = await (await connection.execute(APPLIED)).fetchall()
+        applied = {row["migration_id"] for row in await (await connection.execute(APPLIED)).fetchall()}
+        if not applied and (row := await (await connection.execute(KEPT)).fetchone()):
+            applied = set(row["names"].split())
+        return applied
     except (psycopg.errors.UndefinedTable, psycopg.errors.InvalidSchemaName):
         return set()
     except psycopg.errors.InsufficientPrivilege as error:
@@ -106,7 +112,6 @@ async def _applied(connection: Connection) -> set[str]:
             remedy="Let the schema's owner run what `interlock db grants` prints.",
             code="schema_forbidden",
         ) from error
-    return {row["migration_id"] for row in rows}
 
 
 def _check(applied: set[str], where: str, folder: Path = MIGRATIONS) -> None:
@@ -204,15 +209,30 @@ def _apply(dsn: str, folder: Path) -> list[str]:
     uri = DatabaseURI("postgresql+psycopg", None, None, None, None, parts.pop("dbname", None), parts | options)
     with PostgresqlPsycopgBackend(uri, BOOKS) as backend, backend.transaction():
         backend.execute("SET LOCAL search_path TO interlock")  # where yoyo keeps its books
+        _restore_version(backend)
         if internalmigrations.needs_upgrading(backend):
             internalmigrations.upgrade(backend)
-        done = list(backend.to_apply(read_migrations(glob.escape(str(folder)))))
+        kept = set() if backend.get_applied_migration_hashes() else set(backend.execute(KEPT).fetchone()[0].split())
+        known, name = read_migrations(glob.escape(str(folder))), _langgraph()
+        library = SimpleNamespace(id=name, hash=get_migration_hash(name))
+        for one in (*known, library):
+            if one.id in kept:
+                backend.mark_one(one, log=False)
+        done = list(backend.to_apply(known))
         for migration in done:
             migration.process_steps(backend, "apply")
             backend.mark_one(migration, log=False)
-        name = _langgraph()
-        library = SimpleNamespace(id=name, hash=get_migration_hash(name))
         if not backend.is_applied(library):
             backend.mark_one(library, log=False)
             done.append(library)
+        backend.execute(f"COMMENT ON TABLE {BOOKS} IS '{' '.join(sorted(one.id for one in (*known, library)))}'")
     return [migration.id for migration in done]
+
+
+def _restore_version(backend: Any) -> None:
+    """yoyo stumbles over an empty table of its own version."""
+    from yoyo import internalmigrations
+
+    tables = backend.list_tables()
+    if backend.version_table in tables and not backend.execute(f"SELECT 1 FROM {backend.version_table}").fetchone():  # noqa: S608
+        internalmigrations.mark_schema_version(backend, max(internalmigrations.schema_versions))

@@ -270,9 +270,11 @@ SET lease_owner = %(owner)s, lease_epoch = %(epoch)s, lease_since = clock_timest
     status = CASE status WHEN 'waiting' THEN 'running' ELSE status END
 WHERE thread_id = %(thread_id)s
 """
+# A beat that meets the end of its own work changes nothing, and is no loss: the epoch tells whether another took over.
 RENEW = """
-UPDATE interlock.run SET lease_until = clock_timestamp() + make_interval(secs => %(seconds)s)
-WHERE thread_id = %(thread_id)s AND lease_epoch = %(epoch)s AND lease_owner IS NOT NULL
+UPDATE interlock.run
+SET lease_until = CASE WHEN lease_owner IS NOT NULL THEN clock_timestamp() + make_interval(secs => %(seconds)s) END
+WHERE thread_id = %(thread_id)s AND lease_epoch = %(epoch)s
 """
 # A thread that nobody has driven yet is, for its first minute, on the way into the hands of the process that made it.
 LEFT = """
@@ -292,13 +294,19 @@ CAUGHT_UP = "UPDATE interlock.run SET settled_seq = %(seen)s WHERE thread_id = %
 NOTE_MEMORY = """
 UPDATE interlock.run SET memory = (coalesce(memory::jsonb, '{}') || %(about)s::jsonb)::json WHERE thread_id = %(thread_id)s
 """
+# With a call that it began and did not settle, the owner stays, its time over: that call's thread may still be at work, and the
+# next holder is not sure of the contrary (memory/leases.py).
 RELEASE = """
 UPDATE interlock.run r
-SET lease_owner = NULL, lease_until = NULL, status = CASE
+SET lease_owner = CASE WHEN left_behind THEN lease_owner END, lease_until = CASE WHEN left_behind THEN clock_timestamp() END,
+    status = CASE
     WHEN r.status = 'running' AND EXISTS (
         SELECT FROM interlock.approval a WHERE a.thread_id = r.thread_id AND (a.status = 'pending' OR (
             a.status = 'approved' AND NOT EXISTS (SELECT FROM interlock.execution e WHERE e.call_key = a.call_key)))) THEN 'waiting'
     ELSE r.status END
+FROM (SELECT EXISTS (
+    SELECT FROM interlock.execution e
+    WHERE e.thread_id = %(thread_id)s AND e.status = 'started' AND e.lease_epoch = %(epoch)s) AS left_behind) AS work
 WHERE thread_id = %(thread_id)s AND lease_epoch = %(epoch)s
 """
 REOPEN = """

@@ -18,7 +18,7 @@ from psycopg.rows import DictRow
 
 from memory.errors import StaleError
 from memory.leases import LeaseLostError, held, owner_name
-from memory.postgres.database import unavailable
+from memory.postgres.database import AWAY, unavailable
 
 LEASE_LOST, MOVED_ON = "IL001", "IL002"
 
@@ -84,6 +84,6 @@ def _named_errors() -> Iterator[None]:
             raise LeaseLostError(message) from error
         if error.sqlstate == MOVED_ON:
             raise StaleError(message, remedy="A thread goes on from where it stands; nothing was written.") from error
-        if isinstance(error, psycopg.OperationalError):
+        if isinstance(error, AWAY):
             raise unavailable(error, "the database") from error
         raise

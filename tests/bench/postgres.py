@@ -9,6 +9,7 @@ import os
 import secrets
 import shutil
 import tempfile
+import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
@@ -24,6 +25,7 @@ from memory.postgres.migrate import migrate
 
 PREFIX = "interlock-tests-"
 TEMPLATE = "template_migrated"
+LEASES_ARE_OVER = "SELECT bool_and(lease_until < clock_timestamp()) FROM interlock.run"
 # No test of this server cuts the power, so nothing has to reach the disk; the product's own server keeps fsync on.
 FAST = {
     "fsync": "off",
@@ -63,6 +65,15 @@ def _is_alive(pid: int) -> bool:
     except PermissionError:
         return True
     return True
+
+
+def wait_until(url: str, query: str, timeout: float = 30) -> None:
+    """Until a query says true."""
+    end = time.monotonic() + timeout
+    with psycopg.connect(url, autocommit=True) as connection:
+        while (row := connection.execute(query).fetchone()) != (True,):  # type: ignore[arg-type]
+            assert time.monotonic() < end, f"{query!r} still says {row} after {timeout} s"
+            time.sleep(0.02)
 
 
 class PostgresBench:

@@ -265,8 +265,10 @@ async def test_a_settled_lease_is_gone(stores: Stores) -> None:
         await stores.runs.settle(lease, seen_wake_seq=0, status="failed")
     with pytest.raises(LeaseLostError):
         await stores.ledger.begin(lease, stores.intent(critical=False))
+    await stores.runs.renew(lease, 30)  # a beat that was under way: no error, and no lease
     run = await stores.runs.get("t")
-    assert run and (run.status, run.final_answer) == ("completed", "Done.") and (await stores.kinds())[-1] == "thread_ended"
+    assert run and run.lease_owner is None and not run.lease_live
+    assert (run.status, run.final_answer) == ("completed", "Done.") and (await stores.kinds())[-1] == "thread_ended"
 
 
 async def test_a_token_that_is_revoked_before_the_decision_decides_nothing(stores: Stores, database: Database) -> None:

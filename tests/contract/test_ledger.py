@@ -1,5 +1,6 @@
 """Port ledger: intent, effect, outcome; the gate and the fence."""
 
+import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -113,6 +114,31 @@ async def test_an_outdated_lease_writes_nothing(stores: Stores, write: Write, sa
     with pytest.raises(LeaseLostError):
         await write(stores, lease, execution)
     assert (await only(stores), await stores.runs.get("t"), await stores.kinds()) == before
+
+
+async def test_a_call_that_is_begun_in_two_threads_at_once_is_begun_in_one(stores: Stores) -> None:
+    """A fork is a copy: its calls have the keys of their originals."""
+    copy = Stores(stores.runs, stores.approvals, stores.ledger, stores.audit, thread="copy")
+    leases = [await stores.begin_run(), await copy.begin_run()]
+    for number in range(10):
+        call = {"call_key": f"key {number}", "critical": False, "approval_id": None}
+        intents = [stores.intent(thread_id=lease.thread_id, **call) for lease in leases]
+        both = await asyncio.gather(*map(stores.ledger.begin, leases, intents))
+        assert sorted(one.state for one in both) == ["go", "refused"]
+        assert "another thread" in next(one.why for one in both if one.state == "refused")
+
+
+async def test_who_leaves_a_call_behind_may_still_be_at_it(stores: Stores) -> None:
+    lease = await stores.permitted()
+    execution = await begun(stores, lease)
+    await stores.runs.release(lease)
+    run = await stores.runs.get("t")
+    assert run and not run.lease_live and run.lease_owner == "first"
+    following = await stores.runs.acquire("t", "second", 30)
+    assert not following.sure
+    await stores.ledger.finish(execution, DONE)
+    await stores.runs.release(following)
+    assert (await stores.runs.acquire("t", "third", 30)).sure
 
 
 async def test_late_news_of_an_earlier_attempt_is_kept_and_changes_nothing(stores: Stores) -> None:
@@ -230,7 +256,7 @@ async def test_to_give_up_twice_asks_once(stores: Stores) -> None:
     execution = await begun(stores, lease)
     asks = stores.question(approval_id="u" * 32, kind="unknown_outcome")
     for _ in range(2):
-        await stores.ledger.give_up(execution, why="no answer", question=asks)
+        assert await stores.ledger.give_up(execution, why="no answer", question=asks)
     assert (await stores.kinds()).count("execution_unknown") == 1 and len(await stores.approvals.pending()) == 1
 
 
@@ -257,7 +283,7 @@ async def test_to_give_up_what_was_settled_meanwhile_asks_nobody(stores: Stores,
     before = (await only(stores), await stores.kinds())
     assert before[0].status == status
     asks = stores.question(approval_id="v" * 32, kind="unknown_outcome")
-    await stores.ledger.give_up(execution, why="no answer", question=asks)
+    assert not await stores.ledger.give_up(execution, why="no answer", question=asks)
     assert await stores.approvals.pending() == [] and await stores.approvals.get("v" * 32) is None
     assert (await only(stores), await stores.kinds()) == before
 

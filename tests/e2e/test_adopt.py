@@ -2,19 +2,20 @@
 
 from typing import Any
 
+import pytest
 from bench.openai_server import call, calls, say
 
 
 def empty_our_tables(agent: Any) -> None:
     with agent.superuser(triggers=False) as database:
-        tables = [row[0] for row in database.execute("SELECT tablename FROM pg_tables WHERE schemaname = 'interlock'")]
-        for table in tables:
-            if agent.rows(f"SELECT 1 FROM information_schema.columns WHERE table_name = '{table}' AND column_name = 'thread_id'"):
-                database.execute(f"DELETE FROM interlock.{table}")
-        database.execute("DELETE FROM interlock.decision")
+        for (table,) in database.execute("SELECT tablename FROM pg_tables WHERE schemaname = 'interlock'").fetchall():
+            database.execute(f"DELETE FROM interlock.{table}")
 
 
-def test_resume_asks_the_same_question_again(agent: Any) -> None:
+@pytest.mark.parametrize("secret", [False, True])
+def test_resume_asks_the_same_question_again(agent: Any, secret: bool) -> None:
+    if secret:
+        agent.rewrite_tools("@tool(is_critical=True)\ndef transfer(", '@tool(is_critical=True, secret=("to",))\ndef transfer(')
     both = calls(call("transfer", {"to": "ann", "amount": 1}), call("transfer", {"to": "ben", "amount": 2}))
     started = agent.start(both, say("Done."), expect=3)
     agent("approve", started["pending"][0]["approval_id"], "--detach", expect=0)

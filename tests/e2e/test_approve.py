@@ -10,7 +10,9 @@ PAY = {"to": "Zoë 王 \U0001f600", "amount": 5}
 
 
 def test_practice_model_deploys_after_approval(cli: Cli, agent: Any) -> None:
-    started = cli("start", "deploy shop 1.4.2 to staging", "--json").expect(3).json
+    stopped = cli("start", "deploy shop 1.4.2 to staging", "--json").expect(3)
+    assert "no language model" in stopped.stderr
+    started = stopped.json
     assert started["status"] == "waiting"
     assert started["final_answer"] is started["error"] is None
     [asked] = started["pending"]

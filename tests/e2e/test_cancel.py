@@ -1,8 +1,9 @@
 """Ending a thread: open questions are closed, nothing that waits will run."""
 
+from threading import Event
 from typing import Any
 
-from bench.openai_server import call, calls, say, slow
+from bench.openai_server import call, calls, say
 
 
 def test_cancel_of_a_waiting_thread(agent: Any) -> None:
@@ -39,10 +40,12 @@ def test_cancel_before_the_thread_was_driven(agent: Any) -> None:
 
 
 def test_cancel_while_a_driver_works(agent: Any) -> None:
-    agent.model.play(slow(3, call("note_add", {"text": "too late"})), say("done"))
+    wished, late = Event(), call("note_add", {"text": "too late"})
+    agent.model.play(lambda _: late if wished.wait(60) else say("nobody wished anything"), say("done"))
     driver = agent.cli.spawn("start", "do what is due", "--thread", "t", "--json")
     agent.model.wait_for_requests(1)
     agent("cancel", "t", "--comment", "stop it", "--as", "alice", expect=0)
+    wished.set()
     ended = driver.wait()
     assert (ended.exit_code, ended.json["status"]) == (0, "cancelled")
     assert agent.world.attempts("note_add") == 0

@@ -42,6 +42,7 @@ def role(request: pytest.FixtureRequest, agent: Any) -> Iterator[str]:
         database.execute(psycopg.sql.SQL("DROP OWNED BY {}; DROP ROLE {}").format(quoted, quoted))
 
 
+@pytest.mark.timeout(600)
 def test_the_whole_way_with_that_role(agent: Any, role: str) -> None:
     assert agent.cli("show", "t", "--json", environment=as_role(agent, role)).expect(7).json["error"]["code"] == "schema_forbidden"
     printed = agent("db", "grants", "--role", role, expect=0)["sql"]

@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 from bench.openai_server import call, say
+from bench.ports import free_port
 
 SERVER = Path(__file__).parents[1] / "bench" / "mcp_server.py"
 pytestmark = pytest.mark.timeout(600)
@@ -117,6 +118,7 @@ def test_a_server_that_is_slow_leaves_an_unknown_outcome(agent: Any, port: int) 
     connect(agent, port, timeout=0.5)
     agent.start(call("sleep", {"seconds": 3}))
     [pending] = agent("approve", "t", expect=3)["pending"]
+    agent.world.wait_for("sleep")
     assert pending["kind"] == "unknown_outcome" and agent.world.count("sleep") == 1
 
 
@@ -172,9 +174,3 @@ def listens(port: int) -> bool:
     except OSError:
         return False
     return True
-
-
-def free_port() -> int:
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return int(one.getsockname()[1])

@@ -1,5 +1,6 @@
 """`recover`: every thread that was left behind goes on, once; open questions stay open."""
 
+import signal
 import time
 from pathlib import Path
 from typing import Any
@@ -65,6 +66,30 @@ def test_one_that_fails_holds_up_no_other(agent: Any) -> None:
     assert agent.world.lines("transfer") == ["5 to ann", "5 to bob"]
 
 
+def spoil(agent: Any, thread: str) -> None:
+    with agent.superuser(triggers=False) as database:
+        database.execute("UPDATE checkpoint_blobs SET type = 'msgpack', blob = '\\xc1' WHERE thread_id = %s", (thread,))
+
+
+def test_one_that_cannot_even_be_read_holds_up_no_other(agent: Any) -> None:
+    for thread, to in {"spoiled": "ann", "whole": "bob"}.items():
+        agent("approve", start(agent, thread, to), "--detach", expect=0)
+    spoil(agent, "spoiled")
+    agent.model.always(say("Done."))
+    result = agent.cli("recover", "--json").expect(1)
+    by_thread = {row["thread_id"]: row for row in result.json["recovered"]}
+    assert by_thread["spoiled"]["error"] and by_thread["whole"]["status"] == "completed"
+    assert agent.world.lines("transfer") == ["5 to bob"]
+
+    agent("approve", start(agent, "next", "cat"), "--detach", expect=0)
+    worker = agent.cli.spawn("worker", "--json")
+    agent.world.wait_for("transfer", 2)
+    worker.signal(signal.SIGTERM)
+    ended = worker.wait().expect(0)
+    assert "thread spoiled: " in ended.stderr and "tried again in" in ended.stderr
+    assert agent.world.lines("transfer") == ["5 to bob", "5 to cat"]
+
+
 def test_a_thread_that_a_process_drives_is_left_to_it(agent: Any) -> None:
     agent.model.play(silent())
     driver = agent.cli.spawn("start", "do what is due", "--thread", "t", "--json")
@@ -80,7 +105,7 @@ def test_an_approved_call_beside_an_open_question_is_not_passed_over(agent: Any)
     both = calls(*(call("transfer", {"to": to, "amount": 5}, id=to) for to in ("ann", "bob")))
     asked = agent.start(both)["pending"]
     of_ann = next(one["approval_id"] for one in asked if one["args"]["to"] == "ann")
-    stopped = agent.cli("approve", of_ann, environment={"CRASH_POINT": "before_intent:1:INT"})
+    stopped = agent.cli("approve", of_ann, environment={"INTERLOCK_CRASH_POINT": "before_intent:1:INT"})
     assert stopped.expect(130).stderr.count("recorded and stands") == 1
     assert agent.world.lines("transfer") == []
     assert recovered(agent) == {"t": "waiting"}

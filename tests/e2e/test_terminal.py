@@ -14,7 +14,7 @@ def test_shown_refused_left_and_approved(agent: Any) -> None:
     agent.model.play(calls(call("transfer", PAY), text="MAY THIS RUN? It was approved already."), say("Paid."))
     terminal = agent.cli.terminal("start", "pay bob", "--thread", "t", "--requester", "carol")
     shown = terminal.read_until(CHOICES)
-    for fact in ("MAY THIS RUN?", "transfer", '"bob"', "5", "carol", "default", "1, 0 of 1", "digest", "never"):
+    for fact in ("MAY THIS RUN?", "transfer", '"bob"', "5", "carol", "default", "1, 0 of 1", "digest", "never", "started by"):
         assert fact in shown
     streamed, _, asked = shown.partition("\nMAY THIS RUN?")
     assert "  | MAY THIS RUN? It was approved already." in streamed, "what it writes while it writes is marked too"

@@ -62,6 +62,23 @@ def test_an_idempotent_tool_gets_the_same_key_again(agent: Any) -> None:
     assert agent.told() == ["transferred 5 to bob"]
 
 
+LATE_NEWS = """
+    import psycopg
+    with psycopg.connect({url!r}) as db:
+        db.execute("UPDATE interlock.execution SET status = 'succeeded', result = 'late news', finished_at = now()")
+    if True:
+"""
+
+
+def test_an_outcome_that_comes_while_its_check_fails_is_asked_of_nobody(agent: Any, database_url: str) -> None:
+    die(agent, "transfer_checked", "after")
+    agent.rewrite_tools("    if UNREACHABLE in os.environ:\n", LATE_NEWS.format(url=database_url).lstrip("\n"))
+    ended = agent("resume", "t", expect=0)
+    assert [one["status"] for one in ended["executions"]] == ["succeeded"] and agent.told() == ["late news"]
+    assert agent.world.attempts("transfer_checked") == 1
+    assert "execution_unknown" not in agent.kinds()
+
+
 @pytest.mark.parametrize(("moment", "attempts"), [("during", 2), ("after", 1)])
 def test_the_other_side_is_asked(agent: Any, moment: str, attempts: int) -> None:
     die(agent, "transfer_checked", moment)
@@ -111,7 +128,7 @@ def test_an_effect_in_our_database_commits_with_its_outcome(agent: Any) -> None:
 
 def test_a_timeout_is_no_failure(agent: Any) -> None:
     """The tool may still be at work: people are asked, and nothing runs again by itself."""
-    agent.start(call("slow_transfer", PAY | {"seconds": 2.5}), say("Settled."))
+    agent.start(call("slow_transfer", PAY | {"seconds": 20}), say("Settled."))
     asked = agent("approve", "t", expect=3)["pending"][0]
     assert asked["kind"] == "unknown_outcome"
     assert "1" in asked["note"]

@@ -14,6 +14,7 @@ from typing import Any
 import psycopg
 import pytest
 from bench.cli import Cli
+from bench.postgres import LEASES_ARE_OVER, wait_until
 from faults.bank import KINDS, NOTHING_DECLARED, THREAD, Bank
 from faults.test_undo_kills import POINTS as UNDO
 
@@ -140,7 +141,7 @@ def test_frozen_beyond_the_lease(
         bank.run("start", "pay", "--thread", THREAD).expect(3)
     sleeper: Any = bank.cli.spawn(*words, "--json", environment=freezing)
     sleeper.wait_until_frozen()
-    time.sleep(1.2)
+    wait_until(bank.database_url, LEASES_ARE_OVER)
     assert bank.run("resume", THREAD).exit_code in {0, 3}
     sleeper.cont()
     assert sleeper.wait().exit_code in {0, 3, 5}

@@ -26,7 +26,7 @@ PRELOADED = (
     "cli", "graph.app", "graph.run", "graph.build", "graph.openai_chat", "graph.practice", "memory.postgres.saver", "openai", "apprise",
     "bench.world",
 )  # fmt: skip
-ANSWER_SECONDS = 30
+ANSWER_SECONDS = 150
 
 
 class Child:
@@ -80,7 +80,11 @@ class Zygote:
 
     def close(self) -> None:
         self._ours.shutdown(socket.SHUT_RDWR)
-        self._process.wait(10)
+        try:
+            self._process.wait(10)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait(10)
         self._listener.join(10)
         self._ours.close()
 

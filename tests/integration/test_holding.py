@@ -40,8 +40,8 @@ async def query(url: str, text: str) -> dict[str, Any]:
 
 
 async def until(url: str, text: str) -> None:
-    """Until a query says true, within 10 seconds: far less than a lease lasts."""
-    async with asyncio.timeout(10):
+    """Until a query says true, within 30 seconds. A lease that only runs out is not given up: its owner stays."""
+    async with asyncio.timeout(30):
         while not (await query(url, f"SELECT ({text}) AS yes"))["yes"]:  # noqa: ASYNC110 - the database tells nobody
             await asyncio.sleep(0.02)
 
@@ -137,7 +137,7 @@ async def test_the_last_of_parallel_calls_gives_it_up(ports: Ports, database_url
 
 
 async def test_the_lease_is_kept_for_as_long_as_a_node_works(ports: Ports, database_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("graph.holding.SECONDS", 0.6)
+    monkeypatch.setattr("graph.holding.SECONDS", 3.0)
     async with driving(ports, "t"):
         taken = await query(database_url, "SELECT lease_until AS moment FROM interlock.run WHERE thread_id = 't'")
         await until(database_url, f"SELECT clock_timestamp() > '{taken['moment'].isoformat()}' FROM interlock.run WHERE thread_id = 't'")

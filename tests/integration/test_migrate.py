@@ -88,6 +88,19 @@ async def test_an_empty_database_is_set_up_once(empty_database_url: str, capfd: 
     assert capfd.readouterr() == ("", "")
 
 
+async def test_a_database_whose_tables_were_emptied_is_not_taken_for_a_new_one(empty_database_url: str, tmp_path: Path) -> None:
+    first_migrations(tmp_path, 2)
+    await migrate(empty_database_url, folder=tmp_path)
+    with psycopg.connect(empty_database_url, autocommit=True) as connection:
+        connection.execute("TRUNCATE interlock._yoyo_migration, interlock._yoyo_version")
+    assert await pending(empty_database_url, folder=tmp_path) == []
+    assert await migrate(empty_database_url, folder=tmp_path) == []
+    rest = sorted(needed() - needed(tmp_path))
+    assert await pending(empty_database_url) == rest
+    assert sorted(await migrate(empty_database_url)) == rest
+    assert books(empty_database_url) == sorted(needed())
+
+
 def test_eight_processes_set_up_an_empty_database_at_once(empty_database_url: str) -> None:
     processes = [python(PREPARE, empty_database_url) for _ in range(8)]
     ends = [(process.communicate(timeout=100), process.returncode) for process in processes]
@@ -98,7 +111,7 @@ def test_eight_processes_set_up_an_empty_database_at_once(empty_database_url: st
 
 def test_a_killed_migration_is_done_again(empty_database_url: str, tmp_path: Path) -> None:
     first_migrations(tmp_path, 1)
-    (tmp_path / "0002_slow.sql").write_text("-- depends: 0001_audit\nCREATE TABLE interlock.slow ();\nSELECT pg_sleep(1);\n")
+    (tmp_path / "0002_slow.sql").write_text("-- depends: 0001_audit\nCREATE TABLE interlock.slow ();\nSELECT pg_sleep(5);\n")
     process = python(MIGRATE, empty_database_url, tmp_path)
     sleeping = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event = 'PgSleep'"
     while rows(empty_database_url, sleeping) == [0]:
@@ -109,7 +122,7 @@ def test_a_killed_migration_is_done_again(empty_database_url: str, tmp_path: Pat
     assert "interlock" not in tables(empty_database_url)  # as if nothing had happened
 
     done = python(MIGRATE, empty_database_url, tmp_path)
-    assert (done.communicate(timeout=30), done.returncode) == (("", ""), 0)
+    assert (done.communicate(timeout=100), done.returncode) == (("", ""), 0)
     assert books(empty_database_url)[:2] == ["0001_audit", "0002_slow"]
     assert "slow" in tables(empty_database_url)["interlock"]
 

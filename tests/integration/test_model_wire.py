@@ -334,21 +334,21 @@ async def test_silence_ends(server, tmp_path, ask, after):
     error = await ask.fails(model, UnavailableError)
     assert error.code == "model_timeout"
     assert "timed out" in error.message
-    assert 0.3 < time.monotonic() - started < 5
+    assert 0.3 < time.monotonic() - started < 20
     assert len(server.requests) == 2 or ask.shown
 
 
 async def test_a_slow_stream_is_no_silence(server, tmp_path):
-    ask, idle = Asking(True), 1
+    ask, idle, args = Asking(True), 3, {"to": "b" * 60, "amount": 1}
     model = chosen(server, tmp_path, Limits(idle=idle))
-    server.play(slow(0.3, call("pay", {"to": "bob", "amount": 1}), each_event=True))
+    server.play(slow(0.4, call("pay", args), each_event=True))
     started = time.monotonic()
-    assert (await ask(model)).calls[0].args == {"to": "bob", "amount": 1}
+    assert (await ask(model)).calls[0].args == args
     assert time.monotonic() - started > idle
 
 
 async def test_an_answer_that_never_ends_does(server, tmp_path):
-    model = chosen(server, tmp_path, Limits(idle=0.4, total=0.6))
+    model = chosen(server, tmp_path, Limits(idle=20, total=0.6))
     server.always(slow(0.05, say("again " * 1000), each_event=True))
     error = await Asking(True).fails(model, UnavailableError)
     assert "within 0.6 seconds" in error.message
@@ -380,7 +380,7 @@ async def test_retry_after_is_kept_to(server, model, ask):
     server.play(status(429, headers={"Retry-After": "0.3"}), say("Hello."))
     started = time.monotonic()
     assert (await ask(model)).text == "Hello."
-    assert 0.3 <= time.monotonic() - started < 2
+    assert 0.3 <= time.monotonic() - started < 20
 
 
 async def test_a_long_retry_after_is_left_to_the_user(server, model, ask):

@@ -15,6 +15,7 @@ from graph.notebook import Interlock
 from memory.errors import InterlockError
 
 TOUR = Path(__file__).parents[2] / "notebooks" / "tour.ipynb"
+pytestmark = pytest.mark.timeout(600)
 NO_NETWORK = """
 import socket
 def refuse(self, address, *_):

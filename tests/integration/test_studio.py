@@ -1,10 +1,11 @@
 """The graph under the Agent Server, as LangGraph Studio uses it: a real server, the real client, and the command line beside it."""
 
-import socket
+import http.client
+import os
+import signal
 import subprocess
 import sys
 import time
-import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -12,22 +13,18 @@ from typing import Any
 
 import pytest
 from bench.cli import Cli, base_environment
+from bench.ports import free_port
 from langgraph_sdk import get_client
 
 CHECKOUT = Path(__file__).parents[2]
-
-
-def free_port() -> int:
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return int(one.getsockname()[1])
+pytestmark = pytest.mark.timeout(600)
 
 
 def answers(url: str) -> bool:
     try:
         with urllib.request.urlopen(f"{url}/ok", timeout=1) as response:
             return bool(response.status == 200)
-    except (urllib.error.URLError, OSError):
+    except (OSError, http.client.HTTPException):
         return False
 
 
@@ -58,7 +55,11 @@ def server(database_url: str, home: Path, tmp_path: Path) -> Iterator[str]:
         yield url
     finally:
         process.terminate()
-        process.wait(20)
+        try:
+            process.wait(20)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait(20)
 
 
 async def test_from_the_question_to_the_end(server: str, cli_factory: Callable[..., Cli]) -> None:

