@@ -114,7 +114,7 @@ class Cli:
     @staticmethod
     def crashing(point: str, n: int = 1, *, freeze: bool = False) -> dict[str, str]:
         """The environment in which a process kills itself at its n-th arrival at a point named in graph/crash.py, or freezes."""
-        return {"INTERLOCK_CRASH_POINT": f"{point}:{n}" + (":STOP" if freeze else "")}
+        return {"_INTERLOCK_CRASH_POINT": f"{point}:{n}" + (":STOP" if freeze else "")}
 
     def __call__(
         self,

@@ -105,7 +105,7 @@ def test_an_approved_call_beside_an_open_question_is_not_passed_over(agent: Any)
     both = calls(*(call("transfer", {"to": to, "amount": 5}, id=to) for to in ("ann", "bob")))
     asked = agent.start(both)["pending"]
     of_ann = next(one["approval_id"] for one in asked if one["args"]["to"] == "ann")
-    stopped = agent.cli("approve", of_ann, environment={"INTERLOCK_CRASH_POINT": "before_intent:1:INT"})
+    stopped = agent.cli("approve", of_ann, environment={"_INTERLOCK_CRASH_POINT": "before_intent:1:INT"})
     assert stopped.expect(130).stderr.count("recorded and stands") == 1
     assert agent.world.lines("transfer") == []
     assert recovered(agent) == {"t": "waiting"}

@@ -442,8 +442,8 @@ def test_the_environment_is_what_was_said(program, monkeypatch):
     seen = cli(environment={"INTERLOCK_MODEL": "openai:x", "LANG": None}).json
     assert seen.keys().isdisjoint({"OPENAI_API_KEY", "INTERLOCK_HOME", "LANG"})
     assert seen["INTERLOCK_MODEL"] == "openai:x"
-    assert cli.extended(cli.crashing("after_intent", 2))().json["INTERLOCK_CRASH_POINT"] == "after_intent:2"
-    assert "INTERLOCK_CRASH_POINT" not in cli().json
+    assert cli.extended(cli.crashing("after_intent", 2))().json["_INTERLOCK_CRASH_POINT"] == "after_intent:2"
+    assert "_INTERLOCK_CRASH_POINT" not in cli().json
 
 
 def test_a_traceback_fails_the_run_unless_it_is_allowed(program):

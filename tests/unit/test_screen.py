@@ -7,10 +7,11 @@ import pytest
 from graph import screen
 
 QUESTION: dict[str, Any] = {
-    "approval_id": "a" * 32, "kind": "pre_execution", "thread_id": "t", "requester": "ada@laptop", "requester_source": "os", "tool": "pay",
+    "approval_id": "a" * 32, "kind": "pre_execution", "thread_id": "t", "requester": "ada@laptop", "requester_source": "os",
+    "starter": "ada@laptop", "starter_source": "os", "tool": "pay",
     "args": {"to": "bob"}, "args_sha256": "d" * 64, "rule": "default", "tier": 1, "required": 1, "have": 0, "version": 1,
     "modified_by": None, "note": "",
-    "said": "", "requested_at": "2026-01-31T09:30:02Z", "expires_at": None,
+    "said": "", "requested_at": "2026-01-31T09:30:02Z", "expires_at": None, "on_expiry": None,
 }  # fmt: skip
 EVENT = {"thread_id": "t", "seq": 1, "at": "2026-01-31", "kind": "thread_started", "actor": "ada", "actor_source": "os", "payload": {}}
 
