@@ -9,7 +9,7 @@ from graph.deciding import STILL_ASKED, close
 from graph.ports import Ports
 from graph.version import GRAPH_VERSION
 from memory.errors import ConflictError, InterlockError, RunFailedError, StoppedError
-from memory.leases import Lease, LeaseLostError, held, is_dead, owner_name
+from memory.leases import NODE, Lease, LeaseLostError, held, is_dead, owner_name
 from memory.people import NOBODY, Identity
 from memory.runs import ENDED, NewRun, Run, Status
 
@@ -77,7 +77,7 @@ async def _beat(ports: Ports, lease: Lease) -> None:
 async def _taken(ports: Ports, thread_id: str) -> Lease:
     run = await _known(ports, thread_id, None)
     dead = run.lease_owner if run.lease_owner and is_dead(run.lease_owner) else None
-    lease = await ports.runs.acquire(thread_id, f"node@{owner_name()}", SECONDS, dead_owner=dead)
+    lease = await ports.runs.acquire(thread_id, NODE + owner_name(), SECONDS, dead_owner=dead)
     if run.status in ENDED:
         await ports.runs.reopen(lease)  # the server goes on with a thread that had ended, or failed
     return lease

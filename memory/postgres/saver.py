@@ -46,6 +46,8 @@ class GuardedSaver(AsyncPostgresSaver):
         self, config: RunnableConfig, checkpoint: Checkpoint, metadata: CheckpointMetadata, new_versions: ChannelVersions
     ) -> RunnableConfig:
         lease = held.get(str(config["configurable"]["thread_id"]))
+        if lease and lease.of_node:
+            lease = None  # a server stores checkpoints beside its nodes: this one may arrive when the node has given its lease up
         self._followed_by_one = checkpoint["id"] if lease and _count_of_next(checkpoint) == 1 else None
         fenced: CheckpointMetadata = {**metadata, "lease_epoch": lease.epoch if lease else None, "lease_writer": owner_name()}  # type: ignore[typeddict-unknown-key]
         return await super().aput(config, checkpoint, fenced, new_versions)
