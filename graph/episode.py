@@ -32,11 +32,11 @@ UNAVAILABLE = (
 
 def episode(run: Run, approvals: Sequence[Approval], executions: Sequence[Execution], answer: str | None, status: str) -> MemoryRecord:
     """What was asked, what people decided and why, what was done with which outcome. Arguments that are secret are masked everywhere."""
-    by_key = {approval.call_key: approval for approval in approvals}
     secret = [value for one in approvals for value in _secret_values(one.args, one.rules.get("secret", []))]
+    secret += [value for one in executions for value in _secret_values(one.args, one.hidden)]
     lines = [f"Task: {run.input}" if run.input and run.input.strip() else "", f"Asked for by {run.requester.name}."]
     lines += [_decided(one) for one in approvals if one.status != "pending"]
-    lines += [_done(one, by_key.get(one.call_key)) for one in executions]
+    lines += [_done(one) for one in executions]
     if run.cancel_requested:
         lines.append(f"{run.cancel_requested['by']} cancelled it{_words(str(run.cancel_requested['comment']))}")
     lines.append(f"It ended as {status}." + (f" The answer was: {shorten(answer, MOST_OF_AN_ANSWER)}" if answer else ""))
@@ -62,11 +62,10 @@ def _words(words: str) -> str:
     return f", in these words: {json.dumps(words.strip(), ensure_ascii=False)}" if words.strip() else "."
 
 
-def _done(one: Execution, approval: Approval | None) -> str:
-    secret = approval.rules.get("secret", []) if approval else []
+def _done(one: Execution) -> str:
     came = one.result if one.status == "succeeded" else one.error
     text = f": {json.dumps(shorten(came, MOST_OF_A_RESULT), ensure_ascii=False)}" if came and came.strip() else "."
-    return f"{one.tool}({_shown(masked(one.args, secret))}) {one.status}{text}"
+    return f"{one.tool}({_shown(masked(one.args, one.hidden))}) {one.status}{text}"
 
 
 def _shown(args: Mapping[str, Any]) -> str:

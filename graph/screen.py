@@ -163,7 +163,7 @@ def _arguments(args: Mapping[str, Any]) -> Iterable[tuple[str, str | list[str]]]
 def thread(one: Mapping[str, Any], *, width: int | None = None) -> str:
     task = marked(escape(one["input"] or "unknown"), "  task: ", " " * 8, width)
     lines = [f"thread {escape(one['thread_id'])}: {one['status']}", task]
-    lines += [f"  {_of(execution)}{execution['tool']}: {execution['status']}{_attempts(execution)}" for execution in one["executions"]]
+    lines += [marked(_done(execution), "  ", " " * 6, width) for execution in one["executions"]]
     if one["compensation"]:
         lines += ["", *compensation(one["compensation"])]
     if one["final_answer"] is not None:
@@ -185,6 +185,12 @@ def failed(error: Mapping[str, Any], width: int | None) -> str:
     """What went wrong, in a server's words too, and what to do about it."""
     what = marked(escape(error["message"], lines=True), "error: ", " " * 7, width)
     return f"{what}\n{prose(escape(error['remedy'], lines=True), width)}" if error.get("remedy") else what
+
+
+def _done(execution: Mapping[str, Any]) -> str:
+    """How it stands comes first: no argument can pass for that."""
+    args = escape(summary(execution["args"]))
+    return f"{_of(execution)}{escape(execution['tool'])}: {execution['status']}{_attempts(execution)}" + (f"  {args}" if args else "")
 
 
 def _of(execution: Mapping[str, Any]) -> str:

@@ -99,6 +99,7 @@ def execution(one: Execution) -> dict[str, Any]:
     return {
         "call_key": one.call_key,
         "tool": one.tool,
+        "args": masked(one.args, one.hidden),
         "status": one.status,
         "attempts": one.attempts,
         "approval_id": one.approval_id,

@@ -41,6 +41,8 @@ class Intent:
 
 @dataclass(frozen=True, slots=True)
 class Execution:
+    """`secret` names the arguments that are shown to nobody; None of an older one, where it is not known."""
+
     call_key: str
     thread_id: str
     tool_call_id: str
@@ -57,6 +59,11 @@ class Execution:
     finished_at: datetime | None
     undo: str | None = None
     undoes: str | None = None
+    secret: Sequence[str] | None = None
+
+    @property
+    def hidden(self) -> Sequence[str]:
+        return tuple(self.args) if self.secret is None else self.secret
 
 
 @dataclass(frozen=True, slots=True)

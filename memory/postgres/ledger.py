@@ -18,7 +18,7 @@ from memory.postgres.outbox import PostgresOutbox
 from memory.postgres.runs import locked
 
 FIELDS = """call_key, thread_id, tool_call_id, tool, args, args_sha256, approval_id, idempotency_key, status, attempts, result,
-error, started_at, finished_at, undo, undoes"""
+error, started_at, finished_at, undo, undoes, secret"""
 ONE = f"SELECT {FIELDS}, lease_epoch FROM interlock.execution WHERE call_key = %s FOR NO KEY UPDATE"  # noqa: S608 - constants
 AGENT = Identity("agent", "process")
 
@@ -186,6 +186,7 @@ async def _insert(db: Connection, lease: Lease, intent: Intent) -> Execution | N
     """None if it was begun before: here, or by a copy of this thread, whose calls have the same keys, at this very moment."""
     row = await (await db.execute(INSERT, {
         **{name: getattr(intent, name) for name in Intent.__slots__}, "args": Json(intent.args), "epoch": lease.epoch,
+        "secret": list(intent.secret),
     })).fetchone()  # fmt: skip
     return Execution(**row) if row else None
 
@@ -265,10 +266,11 @@ FROM interlock.approval a WHERE approval_id = %s FOR SHARE
 """
 INSERT = f"""
 INSERT INTO interlock.execution (
-    call_key, thread_id, tool_call_id, tool, args, args_sha256, critical, approval_id, idempotency_key, status, lease_epoch, undo, undoes)
+    call_key, thread_id, tool_call_id, tool, args, args_sha256, critical, approval_id, idempotency_key, status, lease_epoch, undo, undoes,
+    secret)
 VALUES (
     %(call_key)s, %(thread_id)s, %(tool_call_id)s, %(tool)s, %(args)s, %(args_sha256)s, %(critical)s, %(approval_id)s,
-    %(idempotency_key)s, 'started', %(epoch)s, %(undo)s, %(undoes)s)
+    %(idempotency_key)s, 'started', %(epoch)s, %(undo)s, %(undoes)s, %(secret)s)
 ON CONFLICT (call_key) DO NOTHING
 RETURNING {FIELDS}
 """  # noqa: S608 - constants

@@ -156,6 +156,27 @@ def test_a_secret_is_neither_shown_nor_echoed_where_it_is_changed(agent: Any) ->
     assert agent.world.lines("transfer") == ["3 to hunter2"]
 
 
+def test_calls_of_one_tool_are_told_apart_and_no_secret_is_told(agent: Any) -> None:
+    """Neither on the screen nor in what memory keeps of the thread, also where nobody was asked and the tool has gone."""
+    agent.rewrite_tools("idempotent=False)\ndef note_add(text", 'idempotent=False, secret=("text",))\ndef note_add(n: int, text')
+    agent.rewrite_tools('    return f"noted: {text}"', '    return "noted"')
+    memory = {"INTERLOCK_EMBEDDINGS": "openai:words"}
+    agent.start(*(call("note_add", {"text": f"hunter{n}", "n": n}) for n in (1, 2)), say("Noted."), expect=0, environment=memory)
+    agent.rewrite_tools("def note_add(", "def note_added(")
+    agent.rewrite_tools("    note_add,", "    note_added,")
+    terminal = agent.cli.terminal("show", "t", columns=40)
+    terminal.wait().expect(0)
+    assert "n=1" in terminal.text and "n=2" in terminal.text and "hunter" not in terminal.text
+    assert max(len(line.rstrip()) for line in terminal.text.split("\n")) <= 40
+    shown = agent("show", "t", expect=0)["executions"]
+    assert [one["args"]["n"] for one in shown] == [1, 2] and "hunter" not in str(shown)
+    [kept] = agent("memory", "list", expect=0, environment=memory)["records"]
+    assert "note_add" in kept["content"] and "hunter" not in kept["content"]
+    with agent.superuser() as database:
+        database.execute("UPDATE interlock.execution SET secret = NULL")
+    assert {value for one in agent("show", "t", expect=0)["executions"] for value in one["args"].values()} == {"‹secret›"}
+
+
 def test_a_long_text_is_shown_as_its_lines_and_the_last_one_is_whole(agent: Any) -> None:
     """Read at three in the morning: each line begins behind a bar, which no text can forge, however the terminal is folded."""
     lines = [f"echo {number}: checked, and approved by the board" for number in range(120)]
