@@ -7,6 +7,7 @@ import os
 import pydoc
 import shutil
 import sys
+import textwrap
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -31,18 +32,25 @@ WORDS = {
     "a": "approve", "m": "modify", "r": "reject", "s": "stop", "e": "escalate", "d": "done", "t": "retry", "b": "abandon",
     "l": "leave", "u": "undo", "v": "view",
 }  # fmt: skip
-HELP = """A letter or the whole word; nothing else decides.
-  approve   it runs exactly as shown          modify   it runs with other arguments, which you are asked for
-  reject    the agent is told why, goes on    stop     it does not run, and the thread ends
-  undo      it does not run, what the thread did is undone as far as that can be, and the thread ends
-  escalate  people of the next tier are asked instead
-  leave     the question stays, for `interlock approve` or `reject` later, by anybody
-  view      the whole question in a pager"""
 ALLOWED = {
-    "pre_execution": {"approve", "modify", "reject", "stop", "undo", "escalate", "leave"},
-    "compensation": {"approve", "reject", "stop", "escalate", "leave"},
-    "unknown_outcome": {"done", "retry", "abandon", "leave"},
+    "pre_execution": ["approve", "modify", "reject", "stop", "undo", "escalate", "leave"],
+    "compensation": ["approve", "reject", "stop", "escalate", "leave"],
+    "unknown_outcome": ["done", "retry", "abandon", "leave"],
 }
+MEANS = {
+    "approve": "it runs exactly as shown",
+    "modify": "it runs with other arguments, which you are asked for",
+    "reject": "it does not run; the agent is told why, and goes on",
+    "stop": "it does not run, and the thread ends",
+    "undo": "it does not run, what the thread did is undone as far as that can be, and the thread ends",
+    "escalate": "people of the next tier are asked instead",
+    "done": "it happened; you are asked what came out",
+    "retry": "it did not happen: it is done now",
+    "abandon": "it is given up, and the agent is told that nobody knows",
+    "leave": "the question stays; anybody may answer it later",
+    "view": "the whole question in a pager",
+}
+OF_AN_UNDO = {"reject": "this undo is left out, and the others go on", "stop": "nothing more is undone"}
 
 
 async def ask(application: "App", thread_id: str, me: Identity, tier: int | None) -> bool:
@@ -81,7 +89,7 @@ async def _ballot(approval: Approval, me: Identity, text: str) -> Ballot | None:
             await asyncio.to_thread(pydoc.pager, text)
             continue
         if word in {"?", "h", "help"}:
-            _say(HELP)
+            _say(_help(kind))
             continue
         if choice not in ALLOWED[kind]:
             _say(f"{screen.escape(word)!r} is none of these. Nothing was decided.")
@@ -89,6 +97,13 @@ async def _ballot(approval: Approval, me: Identity, text: str) -> Ballot | None:
         if choice == "leave":
             return None
         return await _made(choice, approval, me)
+
+
+def _help(kind: str) -> str:
+    means = {**MEANS, **(OF_AN_UNDO if kind == "compensation" else {})}
+    columns = shutil.get_terminal_size().columns
+    told = [textwrap.fill(f"  {word:<10}{means[word]}", columns, subsequent_indent=" " * 12) for word in [*ALLOWED[kind], "view"]]
+    return "\n".join(["A letter or the whole word; nothing else decides.", *told])
 
 
 async def _made(choice: str, approval: Approval, me: Identity) -> Ballot | None:

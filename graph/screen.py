@@ -46,6 +46,7 @@ def question(one: Mapping[str, Any], *, width: int | None = None) -> str:
         ("tool", one["tool"]),
         *(("  " + escape(name), value) for name, value in _arguments(one["args"])),
         *_modified(one),
+        *_begun(one),
         ("rule", str(one["rule"])),
         ("tier", f"{one['tier']}, {one['have']} of {one['required']} approvals, version {one['version']}"),
         ("asked at", one["requested_at"]),
@@ -144,6 +145,12 @@ def _started(one: Mapping[str, Any]) -> Iterable[tuple[str, str]]:
         yield "started by", f"{escape(starter[0])} ({starter[1]})"
 
 
+def _begun(one: Mapping[str, Any]) -> Iterable[tuple[str, str]]:
+    if begun := one.get("begun"):
+        yield "begun at", f"{begun['at']}, attempt {begun['attempt']}"
+        yield "its key", begun["idempotency_key"]
+
+
 def _modified(one: Mapping[str, Any]) -> Iterable[tuple[str, str | list[str]]]:
     """Who decides after a modification decides on another call than the model proposed."""
     if one["modified_by"]:
@@ -167,7 +174,7 @@ def thread(one: Mapping[str, Any], *, width: int | None = None) -> str:
     if one["compensation"]:
         lines += ["", *compensation(one["compensation"])]
     if one["final_answer"] is not None:
-        lines += ["", escape(one["final_answer"], lines=True)]
+        lines += ["", "The answer:", marked(escape(one["final_answer"], lines=True), WORDS, WORDS, width)]
     if (one.get("memory") or {}).get("remembered", {}).get("status") == "unavailable":
         lines.append(f"  not remembered: {escape(one['memory']['remembered']['reason'])}")
     if one["error"]:

@@ -59,12 +59,20 @@ def question(approval: Approval) -> dict[str, Any]:
         "starter_source": approval.starter.source,
         "rule": approval.rules.get("rule"),
         "note": approval.note,
+        "begun": begun(approval),
         "said": approval.said,
         "memory": dict(recalled) if (recalled := (approval.memory or {}).get("recalled")) else None,
         "requested_at": when(approval.requested_at),
         "expires_at": when(approval.expires_at),
         "on_expiry": approval.rules.get("on_expiry") if approval.expires_at else None,
     }
+
+
+def begun(approval: Approval) -> dict[str, Any] | None:
+    """What to look for at the other side: only of a call whose outcome nobody knows."""
+    if approval.begun_at is None:
+        return None
+    return {"at": when(approval.begun_at), "attempt": approval.rules["attempt"], "idempotency_key": approval.idempotency_key}
 
 
 def review(one: Review, *, overdue: float) -> dict[str, Any]:

@@ -71,7 +71,10 @@ class Vote:
 
 @dataclass(frozen=True, slots=True)
 class Approval:
-    """Times are aware, UTC, by the database's clock; `overdue` is judged by it. `have` counts approvals of this version."""
+    """Times are aware, UTC, by the database's clock; `overdue` is judged by it. `have` counts approvals of this version.
+
+    `begun_at` and `idempotency_key` are of the attempt that nobody knows the outcome of, as long as it is the last one.
+    """
 
     approval_id: str
     thread_id: str
@@ -99,6 +102,8 @@ class Approval:
     overdue: bool
     requester: Identity
     starter: Identity
+    begun_at: datetime | None = None
+    idempotency_key: str | None = None
     memory: Mapping[str, Any] | None = None  # of its thread, see memory.runs.Run
 
 

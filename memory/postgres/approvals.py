@@ -18,8 +18,11 @@ SELECT = """
 SELECT a.*, r.requester, r.requester_source, r.starter, r.starter_source, r.memory,
     coalesce(a.expires_at <= clock_timestamp(), false) AS overdue,
     (SELECT count(*) FROM interlock.decision d WHERE d.approval_id = a.approval_id AND d.version = a.version
-        AND d.type IN ('approve', 'modify')) AS have
+        AND d.type IN ('approve', 'modify')) AS have,
+    e.started_at AS begun_at, e.idempotency_key
 FROM interlock.approval a JOIN interlock.run r USING (thread_id)
+LEFT JOIN interlock.execution e
+    ON a.kind = 'unknown_outcome' AND e.call_key = a.call_key AND e.attempts = (a.rules ->> 'attempt')::int
 """
 AGENT = Identity("agent", "process")
 DEADLINE = Identity("deadline", "process")

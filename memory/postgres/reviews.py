@@ -84,6 +84,7 @@ def _review(row: Mapping[str, Any]) -> Review:
 
 SELECT = """
 SELECT a.*, r.requester, r.requester_source, r.starter, r.starter_source, r.memory, false AS overdue, 1 AS have,
+    NULL::timestamptz AS begun_at, NULL AS idempotency_key,
     v.status AS review_status, v.opened_at, v.reviewer, v.reviewer_source, v.comment AS review_comment, v.reviewed_at,
     extract(epoch FROM coalesce(v.reviewed_at, clock_timestamp()) - v.opened_at) AS age, e.status AS ran,
     coalesce(e.result, e.error) AS result

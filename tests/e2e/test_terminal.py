@@ -156,6 +156,24 @@ def test_a_secret_is_neither_shown_nor_echoed_where_it_is_changed(agent: Any) ->
     assert agent.world.lines("transfer") == ["3 to hunter2"]
 
 
+def test_what_may_be_answered_is_explained_for_each_kind_of_question(agent: Any) -> None:
+    agent.start(call("transfer", PAY), say("Settled.\nerror: none"))
+    agent.cli("approve", "t", environment=agent.world.environment(crash="after")).expect(-9)
+    terminal = agent.cli.terminal("resume", "t", columns=60)
+    terminal.read_until(CHOICES)
+    terminal.send("?\n")
+    explained = terminal.read_until(CHOICES)
+    for word in ("done", "retry", "abandon", "leave"):
+        assert f"\n  {word:<10}" in explained
+    assert "approve " not in explained
+    assert max(len(line.rstrip()) for line in explained.split("\n")) <= 60
+    terminal.send("d\n")
+    terminal.read_until("What came out? ")
+    terminal.send("paid\n")
+    terminal.wait().expect(0)
+    assert "\nThe answer:\n  | Settled.\n  | error: none\n" in agent.cli("show", "t").stdout, "no line of it passes for one of ours"
+
+
 def test_calls_of_one_tool_are_told_apart_and_no_secret_is_told(agent: Any) -> None:
     """Neither on the screen nor in what memory keeps of the thread, also where nobody was asked and the tool has gone."""
     agent.rewrite_tools("idempotent=False)\ndef note_add(text", 'idempotent=False, secret=("text",))\ndef note_add(n: int, text')

@@ -30,6 +30,10 @@ def test_a_person_settles_it(agent: Any, how: str) -> None:
     [asked] = waiting["pending"]
     assert (asked["kind"], asked["tool"], asked["args"]) == ("unknown_outcome", "transfer", PAY)
     assert waiting["executions"][0]["status"] == "unknown"
+    began = waiting["executions"][0]["started_at"]
+    assert asked["begun"] == {"at": began, "attempt": 1, "idempotency_key": waiting["executions"][0]["call_key"]}
+    for told in (agent.cli("show", "t").stdout, agent.cli.terminal("show", "t", columns=100).wait().stdout):
+        assert f"{began}, attempt 1" in told and asked["begun"]["idempotency_key"] in told, "what to look for at the other side"
     assert agent.world.attempts("transfer") == 1
     assert agent("approve", asked["approval_id"], expect=6)["error"]["code"] == "wrong_kind"
     assert agent("resolve", asked["approval_id"], expect=2)["error"]["code"] == "usage"
