@@ -10,6 +10,7 @@ from typing import Any
 
 from memory.approvals import Approval, Ballot, Judge, NewApproval, Revision, Ruling, Vote, unmasked
 from memory.errors import AlreadyDecidedError, InterlockError, RefusedError, StaleError
+from memory.moments import moment, moment_or_none
 from memory.people import ANYBODY, VERIFIED, Identity
 
 SETTLEMENTS = {"done", "retry", "abandon"}
@@ -64,10 +65,10 @@ def _refuse_if_decided(question: Approval, ballot: Ballot) -> None:
 
 def already_decided(question: Approval) -> InterlockError:
     by, at = (question.outcome or {}).get("by", "unknown"), question.decided_at
-    when = f" at {at.astimezone().isoformat(timespec='seconds')}" if at else ""
+    when = f" at {moment(at)}" if at else ""
     return AlreadyDecidedError(
         f"Approval {question.approval_id} was {question.status} by {by}{when}; nothing has changed.",
-        by=by, at=at.isoformat() if at else None, status=question.status,
+        by=by, at=moment_or_none(at), status=question.status,
     )  # fmt: skip
 
 

@@ -25,6 +25,7 @@ import typer
 from graph import screen
 from graph.settings import Settings, load_settings
 from memory.errors import InterlockError, InterruptedByPersonError, RunFailedError
+from memory.moments import moment
 
 LogFormat = Literal["text", "json"]
 BROKEN_PIPE = 141  # what a shell says of a command that ended by SIGPIPE
@@ -158,7 +159,7 @@ def to_stderr(text: str, end: str = "\n") -> None:
 
 def log(event: str, **details: Any) -> None:
     """One JSON object on a line of standard error. `at` is UTC."""
-    line = {"at": datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z"), "event": event, **details}
+    line = {"at": moment(datetime.now(UTC)), "event": event, **details}
     to_stderr(json.dumps(line, default=str))
 
 

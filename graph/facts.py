@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from memory.approvals import Approval, Approvals
 from memory.ledger import Ledger
+from memory.moments import moment
 from memory.runs import Run, Runs
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ async def facts_of(stores: Stores, thread_id: str, *, without: str = "") -> Fact
         for one in await stores.ledger.of_thread(name):
             if one.call_key != without and one.started_at < until:
                 asked = entries.setdefault(one.call_key, {"decision": "", "by": "", "rule": ""})
-                ran = {"tool": one.tool, "args": one.args, "status": one.status, "at": one.started_at.isoformat()}
+                ran = {"tool": one.tool, "args": one.args, "status": one.status, "at": moment(one.started_at)}
                 entries[one.call_key] = {**asked, **ran}
     return Facts(
         requester=run.requester.name if run else "unknown",
@@ -75,5 +76,5 @@ def _entry(question: Approval) -> dict[str, Any]:
     return {
         "tool": question.tool, "args": question.args, "status": "", "decision": question.status,
         "by": str((question.outcome or {}).get("by", "")), "rule": str(question.rules.get("rule", "")),
-        "at": question.requested_at.isoformat(),
+        "at": moment(question.requested_at),
     }  # fmt: skip

@@ -7,6 +7,7 @@ from graph.policy_file import ANSWER
 from graph.state import Call
 from graph.version import GRAPH_VERSION
 from memory.approvals import Approval, NewApproval, masked, redacted
+from memory.moments import moment_or_none
 
 ALLOWED = {"unknown_outcome": ["reject"], "compensation": ["approve", "reject"]}
 DECISIONS = ["approve", "edit", "reject"]
@@ -87,7 +88,7 @@ def payload(question: Approval) -> dict[str, Any]:
         "have": question.have,
         "version": question.version,
         "kind": question.kind,
-        "expires_at": question.expires_at.isoformat() if question.expires_at else None,
+        "expires_at": moment_or_none(question.expires_at),
         "graph_version": question.graph_version,
     }
     return {"action_requests": [action], "review_configs": [review], "gate": gate}

@@ -11,7 +11,8 @@ from itertools import groupby
 from typing import Any
 
 from graph import screen
-from memory.audit import Event, moment
+from memory.audit import Event
+from memory.moments import moment
 
 PLAIN_NAME = re.compile(r"[\w.@:/+-]{1,100}")
 SECRET = re.compile(r"‹secret ([0-9a-f]{8})[0-9a-f]{56}›")

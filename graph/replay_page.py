@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 
 from graph import screen
 from graph.replay import STEP, Story, Told, shown, verdict
-from memory.audit import moment
+from memory.moments import moment
 
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
 GOOD = {"execution_succeeded", "thread_ended"}

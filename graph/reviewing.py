@@ -8,6 +8,7 @@ from graph.approval import People, refuse_own_request, refuse_person
 from graph.policy import Verdict
 from memory.approvals import Approval, NewApproval
 from memory.errors import ConflictError
+from memory.moments import moment
 from memory.people import Identity
 from memory.reviews import Review
 
@@ -36,7 +37,7 @@ def allowed_to(by: Identity, people: People) -> Callable[[Review], None]:
 
     def allowed(review: Review) -> None:
         if review.status != "open":
-            at = review.reviewed_at.astimezone().isoformat(timespec="seconds") if review.reviewed_at else ""
+            at = moment(review.reviewed_at) if review.reviewed_at else ""
             by_whom = review.reviewer.name if review.reviewer else "unknown"
             message = f"Review {review.permit.approval_id} was {review.status} by {by_whom} at {at}; nothing has changed."
             raise ConflictError(message, code="already_reviewed", by=by_whom, status=review.status)

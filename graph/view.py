@@ -1,7 +1,6 @@
 """How a thread stands, as JSON: the one form that every command, page and notebook shows. Pure."""
 
 from collections.abc import Sequence
-from datetime import UTC, datetime
 from typing import Any
 
 from graph import compensation
@@ -9,15 +8,11 @@ from memory.approvals import Approval, masked
 from memory.audit import Event
 from memory.episodes import MemoryRecord
 from memory.ledger import Execution
+from memory.moments import moment_or_none as when
 from memory.operators import Operator
 from memory.outbox import Message
 from memory.reviews import Review
 from memory.runs import Run
-
-
-def when(moment: datetime | None) -> str | None:
-    """UTC, to the microsecond, with a Z."""
-    return moment.astimezone(UTC).replace(tzinfo=None).isoformat(timespec="microseconds") + "Z" if moment else None
 
 
 def thread(run: Run, approvals: Sequence[Approval], executions: Sequence[Execution]) -> dict[str, Any]:

@@ -8,9 +8,10 @@ import json
 from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any, Protocol
 
+from memory.moments import moment
 from memory.people import Identity
 
 MEMORY_RECORD = "@memory"  # what people do to episodic memory is on the record under this name, as if it were a thread's
@@ -79,11 +80,6 @@ def event_hash(event: Event) -> str:
 
 def seal_of(thread_id: str, seq: int, last_hash: str) -> str:
     return _sha(f"{thread_id} {seq} {last_hash}")
-
-
-def moment(at: datetime) -> str:
-    """In microseconds, as 2026-01-31T09:30:00.000000Z."""
-    return at.astimezone(UTC).replace(tzinfo=None).isoformat(timespec="microseconds") + "Z"
 
 
 def faults_of(events: Iterable[Event], heads: Iterable[Head]) -> list[str]:

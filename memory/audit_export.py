@@ -10,8 +10,9 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, TextIO
 
-from memory.audit import Chains, Event, Head, Snapshot, moment, seal_of
+from memory.audit import Chains, Event, Head, Snapshot, seal_of
 from memory.errors import RefusedError, UsageError
+from memory.moments import moment
 
 FORMAT = 1
 FIELDS = {"thread_id", "seq", "at", "kind", "actor", "actor_source", "payload", "prev_hash", "hash"}

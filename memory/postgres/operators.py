@@ -7,6 +7,7 @@ from typing import Any
 from psycopg.errors import InsufficientPrivilege
 
 from memory.errors import ConflictError, NotFoundError, RefusedError
+from memory.moments import moment_or_none
 from memory.operators import RECORD, Operator
 from memory.people import Identity
 from memory.postgres.audit import append
@@ -31,7 +32,7 @@ class PostgresOperators:
                 raise ConflictError(f"There is an operator {name!r} already.", remedy=remedy, code="operator_exists")
             expires = row["expires_at"]
             await append(db, RECORD, "operator_added", by, {
-                "expires_at": expires.isoformat() if expires else None, "name": name, "tier": tier,
+                "expires_at": moment_or_none(expires), "name": name, "tier": tier,
             })  # fmt: skip
         return Operator(**row)
 

@@ -7,6 +7,7 @@ from psycopg.types.json import Json
 
 from memory.errors import BusyError, ConflictError, NotFoundError
 from memory.leases import Lease, LeaseLostError
+from memory.moments import moment, moment_or_none
 from memory.people import Identity
 from memory.postgres.audit import append
 from memory.postgres.database import Connection, Database
@@ -88,7 +89,7 @@ class PostgresRuns:
             epoch = run.lease_epoch + 1
             await db.execute(TAKE, {"thread_id": thread_id, "owner": owner, "epoch": epoch, "seconds": seconds})
             kind = "process_taken_over" if run.lease_owner else "process_began"
-            since = run.lease_since.isoformat() if run.lease_since and run.lease_owner else None
+            since = moment_or_none(run.lease_since) if run.lease_owner else None
             await append(db, thread_id, kind, Identity(owner, "process"), {
                 "epoch": epoch, "from": run.lease_owner, "since": since,
             })  # fmt: skip
@@ -165,7 +166,7 @@ async def locked(db: Connection, lease: Lease, *, lock: str = "FOR NO KEY UPDATE
 
 
 def busy(run: Run) -> BusyError:
-    since = run.lease_since.astimezone().isoformat(timespec="seconds") if run.lease_since else "an unknown time"
+    since = moment(run.lease_since) if run.lease_since else "an unknown time"
     owner = (run.lease_owner or "").rsplit(":", 2)[0]
     return BusyError(
         f"Thread {run.thread_id!r} is driven by process {owner} since {since}.",

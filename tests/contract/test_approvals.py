@@ -13,6 +13,7 @@ from graph.approval import judge_with
 from memory.approvals import Approval, Ballot, Revision
 from memory.errors import AlreadyDecidedError, ConflictError, InterlockError, NotFoundError, RefusedError, StaleError
 from memory.leases import LeaseLostError
+from memory.moments import moment
 from memory.people import Identity
 from memory.postgres.database import Database
 from memory.postgres.operators import PostgresOperators
@@ -43,7 +44,7 @@ async def test_one_of_eight_wins_and_the_others_are_told_who_and_when(stores: St
     winner, = [one for one in ends if not isinstance(one, BaseException)]
     losers = [one for one in ends if isinstance(one, AlreadyDecidedError)]
     assert len(losers) == 7 and winner.outcome and winner.decided_at
-    assert {(one.data["by"], one.data["at"]) for one in losers} == {(winner.outcome["by"], winner.decided_at.isoformat())}
+    assert {(one.data["by"], one.data["at"]) for one in losers} == {(winner.outcome["by"], moment(winner.decided_at))}
     kinds_now = await stores.kinds()
     assert (kinds_now.count("approval_decided"), kinds_now.count("refused_attempt")) == (1, 7)
     run = await stores.runs.get("t")

@@ -3,7 +3,7 @@
 As of agent-inbox f38301b, agent-chat-ui fdc87e6 and deep-agents-ui 161a3ea.
 """
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta, timezone
 from typing import Any
 
 import pytest
@@ -16,13 +16,21 @@ from memory.people import NOBODY, Identity
 ARGS = {"to": "bob", "amount": 5, "urgent": True, "tags": ["a"], "note": None}
 
 
-def question(kind: Any = "pre_execution") -> dict[str, Any]:
+def question(kind: Any = "pre_execution", expires_at: datetime | None = None) -> dict[str, Any]:
     return payload(Approval(
         approval_id="a" * 32, thread_id="t", call_key="k", tool_call_id="call_1", kind=kind, status="pending", tool="pay", args=ARGS,
         args_sha256="h", proposed_args=ARGS, schema_sha256="s", note="", said="", tier=1, required=1, have=0, rules={}, version=3,
-        graph_version="1", outcome=None, requested_at=datetime.now(UTC), expires_at=None, decided_at=None, overdue=False,
+        graph_version="1", outcome=None, requested_at=datetime.now(UTC), expires_at=expires_at, decided_at=None,
+        overdue=False,
         requester=Identity("ada", "os"), starter=NOBODY,
     ))  # fmt: skip
+
+
+def test_a_deadline_is_written_as_every_time_is() -> None:
+    """In the words of `pending[].expires_at`, whatever the zone of the session that it was read in."""
+    summer = datetime(2026, 7, 1, 2, 30, tzinfo=timezone(timedelta(hours=2)))
+    assert question(expires_at=summer)["gate"]["expires_at"] == "2026-07-01T00:30:00.000000Z"
+    assert question()["gate"]["expires_at"] is None
 
 
 def as_agent_chat_ui(value: Any) -> dict[str, Any]:

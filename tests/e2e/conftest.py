@@ -4,6 +4,7 @@ Every test that uses it ends with the record verified, and with a model server t
 """
 
 import contextlib
+import re
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -20,6 +21,7 @@ from langgraph.checkpoint.postgres import PostgresSaver
 from psycopg.rows import dict_row
 
 STRICTEST = Rules(allow_null_content=False, call_order=True, user_first=True, parsable_arguments=True)
+OTHER_TIME = re.compile(r'"\d{4}-\d\d-\d\dT[^"]*(?<!Z)"')
 
 
 class Agent:
@@ -30,6 +32,7 @@ class Agent:
     def __call__(self, *arguments: str, expect: int, **more: Any) -> Any:
         """The document that a command prints, after its exit code was found right."""
         result: Result = self.cli(*arguments, "--json", **more).expect(expect)
+        assert not OTHER_TIME.search(result.stdout), "a time has one form in all that we write"
         return result.json
 
     def start(self, *steps: Step, thread: str = "t", expect: int = 3, **more: Any) -> Any:
