@@ -325,7 +325,7 @@ async def open_app(
             async with application.courier:
                 yield application
             if not isinstance(watch, Unwatched):
-                watch.level("interlock.approvals.waiting", len(await application.approvals.pending()))
+                watch.level("interlock.approvals.waiting", await application.approvals.waiting())
 
 
 @asynccontextmanager

@@ -128,11 +128,11 @@ class Interlock:
         """How a thread stands, and every open question in full."""
         return self._run(lambda application: application.view(thread))
 
-    def inbox(self, *, tier: int | None = None) -> list[Document]:
-        """What waits for a person, oldest first."""
+    def inbox(self, *, tier: int | None = None, limit: int = 1000) -> list[Document]:
+        """What waits for a person, oldest first; `limit` of it at most."""
 
         async def work(application: App) -> list[Document]:
-            return [view.question(one) for one in await application.approvals.pending(tier=tier)]
+            return [view.question(one) for one in await application.approvals.pending(tier=tier, limit=limit)]
 
         return self._run(work)
 

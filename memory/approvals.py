@@ -163,6 +163,9 @@ class Approvals(Protocol):
     async def pending(self, *, tier: int | None = None, limit: int = 1000) -> Sequence[Approval]:
         """Oldest first."""
 
+    async def waiting(self) -> int:
+        """How many are pending."""
+
     async def decide(self, approval_id: str, ballot: Ballot, judge: Judge) -> Approval:
         """One transaction: compare-and-set, vote, record, wake-up. What the judge refuses is on the record as such, and raised."""
 

@@ -11,6 +11,7 @@ from graph import deciding, screen, view
 from graph.approval import THEN
 from graph.commands.opening import run, who
 from graph.commands.options import As, Comment, Detach, Digest, Json, Name
+from graph.commands.paging import Limit, Page
 from graph.commands.running import go_on, standing
 from graph.console import Commands, Session, Shown, failure, present, width
 from memory.approvals import Approval, Ballot, VoteType
@@ -28,7 +29,9 @@ Detail = dict[str, Any] | Callable[[Approval], dict[str, Any]]  # what is kept w
 
 
 @commands.command()
-def inbox(tier: Annotated[int | None, typer.Option("--tier", help="Only this tier.")] = None, json: Json = False) -> None:
+def inbox(
+    tier: Annotated[int | None, typer.Option("--tier", help="Only this tier.")] = None, limit: Limit = 1000, json: Json = False
+) -> None:
     """List what waits for a person, oldest first. `show` has a question in full.
 
     Example: interlock inbox --tier 2
@@ -36,11 +39,15 @@ def inbox(tier: Annotated[int | None, typer.Option("--tier", help="Only this tie
 
     async def work(application: "App", session: Session) -> Shown:
         del session
-        rows = [view.question(approval) for approval in await application.approvals.pending(tier=tier)]
-        left = await application.reviews.listed()
-        hint = f"{len(left)} calls that ran without a person are to be reviewed, the oldest since " if left else ""
-        hint += f"{screen.for_so_long(left[0].age)}: interlock review list" if left else ""
-        return Shown({"pending": rows}, screen.inbox(rows, datetime.now(UTC), width=width()), 0, hint)
+        page = Page(await application.approvals.pending(tier=tier, limit=limit + 1), limit)
+        rows = [view.question(approval) for approval in page.rows]
+        hints = [page.hint]
+        if left := await application.reviews.listed(limit=1000):
+            many = f"{len(left)} or more" if len(left) == 1000 else len(left)
+            since = screen.for_so_long(left[0].age)
+            hints.append(f"{many} calls that ran without a person are to be reviewed, the oldest since {since}: interlock review list")
+        document = {"pending": rows, "more": page.more}
+        return Shown(document, screen.inbox(rows, datetime.now(UTC), width=width()), 0, "\n".join(filter(None, hints)))
 
     run(json, work)
 

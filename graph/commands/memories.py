@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
@@ -10,6 +11,7 @@ import typer
 from graph import screen, view
 from graph.commands.opening import run, who
 from graph.commands.options import Json
+from graph.commands.paging import Limit, Page
 from graph.console import Commands, Session, Shown, failure, present, width
 from memory.errors import NotFoundError, UnavailableError, UsageError
 from memory.text import clean
@@ -20,7 +22,6 @@ if TYPE_CHECKING:
 
 commands = Commands(no_args_is_help=True, rich_markup_mode=None, help="What is remembered of earlier threads: search, add, list, forget.")
 Tenant = Annotated[str | None, typer.Option("--tenant", metavar="NAME", help="Whose memory; default: INTERLOCK_TENANT.")]
-Limit = Annotated[int, typer.Option("--limit", min=1, max=1000, help="How many at most.")]
 COLUMNS = ("id", "date", "source", "content")
 
 
@@ -51,8 +52,9 @@ def memory_list(limit: Limit = 20, tenant: Tenant = None, json: Json = False) ->
     """
 
     async def work(session: Session, memory: "Memory") -> Shown:
-        found = await memory.ask(lambda store: store.newest(_tenant(session, tenant), limit))
-        return _records([view.memory(record) for record in found])
+        page = Page(await memory.ask(lambda store: store.newest(_tenant(session, tenant), limit + 1)), limit)
+        shown = _records([view.memory(record) for record in page.rows])
+        return replace(shown, document={**shown.document, "more": page.more}, hint=page.hint)
 
     _look(json, work)
 

@@ -7,6 +7,7 @@ import typer
 from graph import screen, view
 from graph.commands.opening import run, who
 from graph.commands.options import As, Json
+from graph.commands.paging import Limit, Page
 from graph.console import Commands, Session, Shown, failure, present, width
 from graph.reviewing import OVERDUE, allowed_to, undo_hint
 from memory.errors import UsageError
@@ -23,31 +24,33 @@ ALL = typer.Option("--all", help="Also those that were reviewed already.")
 
 
 @commands.callback(invoke_without_command=True)
-def review(context: typer.Context, json: Json = False) -> None:
+def review(context: typer.Context, limit: Limit = 1000, json: Json = False) -> None:
     """Pre-approved calls, looked at after they ran: list, accept and flag them.
 
     Example: interlock review
     """
     if context.invoked_subcommand is None:
-        listed(every=False, json=json)
+        listed(every=False, limit=limit, json=json)
 
 
 @commands.command("list")
-def review_list(every: Annotated[bool, ALL] = False, json: Json = False) -> None:
+def review_list(every: Annotated[bool, ALL] = False, limit: Limit = 1000, json: Json = False) -> None:
     """List what is to be looked at, oldest first. The share that is drawn stands in the rule: `review = 0.2`.
 
     Example: interlock review list --all
     """
-    listed(every=every, json=json)
+    listed(every=every, limit=limit, json=json)
 
 
-def listed(*, every: bool, json: bool) -> None:
+def listed(*, every: bool, limit: int, json: bool) -> None:
     async def work(application: "App", session: Session) -> Shown:
         del session
-        rows = [view.review(one, overdue=OVERDUE) for one in await application.reviews.listed(every=every)]
+        page = Page(await application.reviews.listed(every=every, limit=limit + 1), limit)
+        rows = [view.review(one, overdue=OVERDUE) for one in page.rows]
         late = sum(row["overdue"] for row in rows)
         hint = f"{late} of them waited longer than {screen.for_so_long(OVERDUE)}." if late else ""
-        return Shown({"reviews": rows}, screen.reviews(rows, width=width()), 0, hint)
+        hint = "\n".join(filter(None, (page.hint, hint)))
+        return Shown({"reviews": rows, "more": page.more}, screen.reviews(rows, width=width()), 0, hint)
 
     run(json, work)
 

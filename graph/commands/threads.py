@@ -9,6 +9,7 @@ import typer
 from graph import screen, view
 from graph.commands.opening import run, who
 from graph.commands.options import As, Detach, Json, Thread, ThreadOrApproval
+from graph.commands.paging import Limit, Page
 from graph.commands.running import EXIT, advanced, drive, driver_of, go_on, seen, standing
 from graph.console import Commands, Session, Shown, width
 from graph.identity import named
@@ -195,7 +196,7 @@ def runs(
         str | None,
         typer.Option("--status", help="One of running, waiting, completed, rejected, failed, …", autocompletion=lambda: list(EXIT)),
     ] = None,
-    limit: Annotated[int, typer.Option("--limit", min=1, max=10000)] = 100,
+    limit: Limit = 100,
     json: Json = False,
 ) -> None:
     """List threads, newest first. `driven`: a process works on it now.
@@ -208,9 +209,11 @@ def runs(
         if status is not None and status not in EXIT:
             raise UsageError(f"There is no status {status!r}.", remedy=f"There are: {', '.join(EXIT)}.", code="bad_status")
         wanted: Status | None = status  # type: ignore[assignment]  # checked above
-        rows = [view.line(one) for one in await application.runs.newest(status=wanted, limit=limit)]
+        page = Page(await application.runs.newest(status=wanted, limit=limit + 1), limit)
+        rows = [view.line(one) for one in page.rows]
         columns = ("thread_id", "status", "driven", "requester", "updated_at", "input")
-        return Shown({"runs": rows}, screen.table(rows, columns, "There are no threads yet.", width=width()))
+        listed = screen.table(rows, columns, "There are no threads yet.", width=width())
+        return Shown({"runs": rows, "more": page.more}, listed, 0, page.hint)
 
     run(json, work)
 

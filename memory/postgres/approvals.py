@@ -65,6 +65,11 @@ class PostgresApprovals:
             tail="LIMIT %(limit)s",
         )
 
+    async def waiting(self) -> int:
+        async with self._database.connection() as db:
+            row = await (await db.execute("SELECT count(*) AS waiting FROM interlock.approval WHERE status = 'pending'")).fetchone()
+        return int(row["waiting"]) if row else 0
+
     async def decide(self, approval_id: str, ballot: Ballot, judge: Judge) -> Approval:
         try:
             ruling = await self._judged(approval_id, ballot, judge)

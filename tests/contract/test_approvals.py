@@ -192,7 +192,7 @@ async def test_pending_is_by_tier_and_oldest_first(stores: Stores) -> None:
         await stores.approvals.open([stores.question(approval_id=name * 32, tier=tier)])
     assert [one.approval_id[0] for one in await stores.approvals.pending()] == ["c", "a", "b"]
     assert [one.approval_id[0] for one in await stores.approvals.pending(tier=1)] == ["c", "b"]
-    assert len(await stores.approvals.pending(limit=2)) == 2
+    assert len(await stores.approvals.pending(limit=2)) == 2 and await stores.approvals.waiting() == 3
 
 
 # --- runs: the lease and the wake-up ---------------------------------------------------------------------------------

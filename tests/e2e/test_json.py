@@ -67,6 +67,18 @@ def test_a_limit_stops_the_run_and_a_resume_goes_on(agent: Any) -> None:
     assert agent.world.lines("note_add") == ["0", "1", "2"]
 
 
+def test_a_list_that_is_not_all_says_so_and_how_to_see_the_rest(agent: Any) -> None:
+    for thread in "abc":
+        agent.start(call("transfer", {"to": thread, "amount": 5}), thread=thread)
+    for command, rows in (("inbox", "pending"), ("runs", "runs")):
+        part = agent(command, "--limit", "2", expect=0)
+        assert (len(part[rows]), part["more"]) == (2, True)
+        whole = agent(command, "--limit", "3", expect=0)
+        assert (len(whole[rows]), whole["more"], whole[rows][:2]) == (3, False, part[rows])
+        assert "--limit 20" in agent.cli(command, "--limit", "2").expect(0).stderr
+        assert agent.cli(command).expect(0).stderr == ""
+
+
 def test_the_database_is_away(agent: Any) -> None:
     away = {"INTERLOCK_DATABASE_URL": "postgresql://interlock@127.0.0.1:1/nowhere?connect_timeout=2"}
     assert agent("start", "x", expect=7, environment=away)["error"]["message"]
