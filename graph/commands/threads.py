@@ -14,7 +14,7 @@ from graph.commands.running import EXIT, advanced, drive, driver_of, go_on, seen
 from graph.console import Commands, Session, Shown, width
 from graph.identity import named
 from graph.version import GRAPH_VERSION
-from memory.errors import ConflictError, InterlockError, InterruptedByPersonError, UsageError
+from memory.errors import BusyError, ConflictError, InterlockError, InterruptedByPersonError, RunFailedError, UsageError
 from memory.people import Identity
 from memory.runs import NewRun, Run, Status
 from memory.text import clean, message_of
@@ -157,6 +157,8 @@ def recover(
 ) -> None:
     """Go on with every thread whose driver died, and with every decision that nobody took up; remind people. It answers no question.
 
+    The exit code is the one that each of them would have ended with; 1 where they differ.
+
     Example: interlock recover --dry-run
     """
 
@@ -165,28 +167,35 @@ def recover(
             await application.remind()
         left = await application.left()
         driver = driver_of(application, session) if left and not dry_run else None
-        rows = [await recovered(application, driver, session, run.thread_id) for run in left]
+        codes: set[int] = set()
+        rows = [await recovered(application, driver, session, run.thread_id, codes) for run in left]
         columns = ("thread_id", "status", "error")
         listed = screen.table(rows, columns, "Nothing is left behind.", width=width())
-        return Shown({"recovered": rows, "dry_run": dry_run}, listed, int(any(row["error"] for row in rows)))
+        codes -= {0, EXIT["waiting"]}
+        code = RunFailedError.exit_code if len(codes) > 1 else next(iter(codes), 0)
+        return Shown({"recovered": rows, "dry_run": dry_run}, listed, code)
 
     run(json, work)
 
 
-async def recovered(application: "App", driver: Any, session: Session, thread_id: str) -> dict[str, Any]:
-    """One that cannot go on holds up no other."""
-    error = None
+async def recovered(application: "App", driver: Any, session: Session, thread_id: str, codes: set[int]) -> dict[str, Any]:
+    """One that cannot go on holds up no other. With what exit code it would have ended alone joins `codes`."""
+    error, code = None, 0
     if driver is not None:
         session.say(f"thread {thread_id}")
         try:
             await advanced(driver, thread_id)
         except InterruptedByPersonError:
             raise
+        except BusyError:
+            pass  # another process goes on with it
         except InterlockError as problem:
-            error = problem.message
+            error, code = problem.message, problem.exit_code
         except Exception as problem:  # noqa: BLE001 - whatever is wrong with this one
-            error = message_of(problem)
+            error, code = message_of(problem), RunFailedError.exit_code
     document = await application.view(thread_id)
+    if driver is not None:
+        codes.add(code if error else EXIT[document["status"]])
     return {"thread_id": thread_id, "status": document["status"], "error": error or (document["error"] or {}).get("message")}
 
 

@@ -66,6 +66,18 @@ def test_one_that_fails_holds_up_no_other(agent: Any) -> None:
     assert agent.world.lines("transfer") == ["5 to ann", "5 to bob"]
 
 
+def test_what_is_away_is_told_as_that(agent: Any) -> None:
+    """7, so that who calls it tries again later; 1 as soon as one of them fails for good."""
+    for thread, to in {"first": "ann", "second": "bob"}.items():
+        agent("approve", start(agent, thread, to), "--detach", expect=0)
+    away = status(429, "You exceeded your current quota")  # is not asked again
+    agent.model.play(away, away)
+    assert recovered(agent, expect=7) == recovered(agent, "--dry-run") == {"first": "running", "second": "running"}
+    agent.model.play(status(401, "no such key"), away, say("Done."))
+    assert recovered(agent, expect=1) == {"first": "failed", "second": "running"}
+    assert recovered(agent) == {"second": "completed"}
+
+
 def spoil(agent: Any, thread: str) -> None:
     with agent.superuser(triggers=False) as database:
         database.execute("UPDATE checkpoint_blobs SET type = 'msgpack', blob = '\\xc1' WHERE thread_id = %s", (thread,))
