@@ -245,6 +245,8 @@ async def _end(process: asyncio.subprocess.Process) -> None:
     finally:
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
+        with contextlib.suppress(TimeoutError):  # so that nothing of it is left to whoever uses this loop next
+            await asyncio.wait_for(process.wait(), GRACE)
 
 
 def _last_of(output: IO[bytes]) -> str:

@@ -26,12 +26,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
+from bench.zygote import Child, Zygote
+
 TESTS = Path(__file__).parents[1]
 TIMEOUT = 60.0
 ANSI = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])")
 TRACEBACK = re.compile(r"Traceback \(?most recent call last")  # Python's form, and rich's
 _TAKE_TERMINAL = "import os, sys; os.close(os.open(os.ttyname(0), os.O_RDWR)); os.execvp(sys.argv[1], sys.argv[1:])"
 
+Popen = subprocess.Popen[bytes] | Child
 Environment = Mapping[str, str | None]  # None takes a name away
 
 
@@ -87,7 +90,10 @@ def _no_constant(name: str) -> None:
 
 
 class Cli:
-    """Call it to run a command to its end; `timeout` (seconds) kills the command and fails with what it printed."""
+    """Call it to run a command to its end; `timeout` (seconds) kills the command and fails with what it printed.
+
+    With a `zygote` a command is a fork of that, where a fork is what a start would be.
+    """
 
     def __init__(
         self,
@@ -96,18 +102,20 @@ class Cli:
         command: Sequence[str] | None = None,
         timeout: float = TIMEOUT,
         traceback_allowed: bool = False,
+        zygote: Zygote | None = None,
     ) -> None:
         self.environment = dict(environment)
         self.cwd = cwd
         self.command = tuple(command or default_command())
         self.timeout = timeout
         self.traceback_allowed = traceback_allowed
+        self.zygote = zygote
         self._started: list[Process | Terminal] = []
 
     def extended(self, environment: Environment, *, cwd: Path | None = None) -> "Cli":
         """The same command line in another environment; what it starts is closed with this one."""
         chosen = _merged(self.environment, environment)
-        other = Cli(chosen, cwd or self.cwd, self.command, self.timeout, self.traceback_allowed)
+        other = Cli(chosen, cwd or self.cwd, self.command, self.timeout, self.traceback_allowed, self.zygote)
         other._started = self._started
         return other
 
@@ -157,9 +165,8 @@ class Cli:
         master, slave = os.openpty()
         fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
         env = {"TERM": "xterm-256color", **(environment or {})}
-        wrapper = (sys.executable, "-I", "-S", "-c", _TAKE_TERMINAL)
         try:
-            popen = self._popen(arguments, env, stdin=slave, stdout=slave, stderr=slave, wrapper=wrapper)
+            popen = self._popen(arguments, env, stdin=slave, stdout=slave, stderr=slave, terminal=True)
         finally:
             os.close(slave)
         terminal = Terminal(popen, master, self._result, self.timeout)
@@ -171,14 +178,15 @@ class Cli:
         while self._started:
             self._started.pop().close()
 
-    def _popen(
-        self, arguments: Sequence[str], environment: Environment | None, wrapper: Sequence[str] = (), **streams: Any
-    ) -> subprocess.Popen[bytes]:
+    def _popen(self, arguments: Sequence[str], environment: Environment | None, *, terminal: bool = False, **streams: Any) -> Popen:
         env = _merged(self.environment, environment or {})
-        command = [*wrapper, *self.command, *arguments]
-        return subprocess.Popen(command, env=env, cwd=self.cwd, start_new_session=True, **streams)
+        command = [*self.command, *arguments]
+        if self.zygote and self.zygote.can_become(command, env):
+            return self.zygote.popen(command, env, self.cwd, terminal=terminal, **streams)
+        wrapper = [sys.executable, "-I", "-S", "-c", _TAKE_TERMINAL] if terminal else []
+        return subprocess.Popen([*wrapper, *command], env=env, cwd=self.cwd, start_new_session=True, **streams)
 
-    def _give_up(self, popen: subprocess.Popen[bytes], limit: float) -> None:
+    def _give_up(self, popen: Popen, limit: float) -> None:
         _kill_group(popen)
         note = ""
         try:
@@ -189,7 +197,7 @@ class Cli:
         shown = self._result(popen, out, err, traceback_allowed=True)
         raise AssertionError(f"not finished after {limit} s{note}\n{shown}")
 
-    def _result(self, popen: subprocess.Popen[bytes], out: bytes, err: bytes, traceback_allowed: bool | None = None) -> Result:
+    def _result(self, popen: Popen, out: bytes, err: bytes, traceback_allowed: bool | None = None) -> Result:
         command = tuple(str(word) for word in popen.args)  # type: ignore[union-attr]
         result = Result(command, popen.returncode, out.decode(errors="replace"), err.decode(errors="replace"))
         if not (self.traceback_allowed if traceback_allowed is None else traceback_allowed):
@@ -197,13 +205,13 @@ class Cli:
         return result
 
 
-Finish = Callable[[subprocess.Popen[bytes], bytes, bytes, bool | None], Result]
+Finish = Callable[[Popen, bytes, bytes, bool | None], Result]
 
 
 class _Started:
     """A process that is under way, and the leader of its group."""
 
-    def __init__(self, popen: subprocess.Popen[bytes]) -> None:
+    def __init__(self, popen: Popen) -> None:
         self.popen = popen
         self.pid = popen.pid
 
@@ -224,14 +232,20 @@ class _Started:
     def stop(self) -> None:
         """Freezes the group; returns when the process has stopped."""
         self.signal(signal.SIGSTOP)
-        os.waitid(os.P_PID, self.pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)
+        self.wait_until_frozen()
+
+    def wait_until_frozen(self) -> None:
+        end = time.monotonic() + TIMEOUT
+        while self.running and Path(f"/proc/{self.pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "T":
+            assert time.monotonic() < end, "it does not stop"
+            time.sleep(0.01)
 
     def cont(self) -> None:
         self.signal(signal.SIGCONT)
 
 
 class Process(_Started):
-    def __init__(self, popen: subprocess.Popen[bytes], out: Any, err: Any, finish: Finish, timeout: float) -> None:
+    def __init__(self, popen: Popen, out: Any, err: Any, finish: Finish, timeout: float) -> None:
         super().__init__(popen)
         self._out, self._err, self._finish, self._timeout = out, err, finish, timeout
 
@@ -278,7 +292,7 @@ class Process(_Started):
 class Terminal(_Started):
     """`screen` is all that was printed so far as it came; `text` is it without ANSI sequences, with plain line ends."""
 
-    def __init__(self, popen: subprocess.Popen[bytes], master: int, finish: Finish, timeout: float) -> None:
+    def __init__(self, popen: Popen, master: int, finish: Finish, timeout: float) -> None:
         super().__init__(popen)
         self._master, self._finish, self._timeout = master, finish, timeout
         self._shown = b""
@@ -365,6 +379,6 @@ def _content(file: Any) -> bytes:
     return os.pread(file.fileno(), os.fstat(file.fileno()).st_size, 0)
 
 
-def _kill_group(popen: subprocess.Popen[bytes]) -> None:
+def _kill_group(popen: Popen) -> None:
     with suppress(ProcessLookupError, PermissionError):
         os.killpg(popen.pid, signal.SIGKILL)

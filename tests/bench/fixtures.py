@@ -8,6 +8,7 @@ import pytest
 from bench.cli import Cli, Environment, base_environment
 from bench.openai_server import OpenAIServer
 from bench.world import FOLDER, World
+from bench.zygote import Zygote
 
 TOOLS = Path(__file__).with_name("tools_for_tests.py")
 
@@ -27,14 +28,24 @@ def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
     return made
 
 
+@pytest.fixture(scope="session")
+def zygote(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Zygote]:
+    """What commands are forked from; tests share it, because loading everything takes more than most tests."""
+    folder = tmp_path_factory.mktemp("zygote")
+    made = Zygote(base_environment(folder), folder)
+    yield made
+    made.close()
+
+
 @pytest.fixture
-def cli_factory(database_url: str, home: Path, tmp_path: Path) -> Iterator[Callable[..., Cli]]:
-    """Makes a Cli on this test's database, in a folder of its own that is the user's current one.
+def cli_factory(request: pytest.FixtureRequest, database_url: str, home: Path, tmp_path: Path) -> Iterator[Callable[..., Cli]]:
+    """Makes a Cli on this test's database, in a folder of its own that is the user's current one. Marked `cold_start`, it forks nothing.
 
     `model` is a started model server (none: the practice model); `world` brings the tools of tools_for_tests,
     copied into that folder as a user's file; `environment` adds names, or takes them away with None.
     """
     made: list[Cli] = []
+    zygote = None if request.node.get_closest_marker("cold_start") else request.getfixturevalue("zygote")
 
     def make(
         model: OpenAIServer | None = None,
@@ -54,7 +65,7 @@ def cli_factory(database_url: str, home: Path, tmp_path: Path) -> Iterator[Calla
             **(environment or {}),
         }
         chosen = {name: value for name, value in names.items() if value is not None}
-        cli = Cli(chosen, folder, timeout=timeout)
+        cli = Cli(chosen, folder, timeout=timeout, zygote=zygote)
         made.append(cli)
         return cli
 

@@ -16,7 +16,6 @@ from bench.cli import Cli, Result
 from bench.openai_server import OpenAIServer, Rules, Step
 from bench.postgres import PostgresBench
 from bench.world import World
-from faults.zygote import ForkedCli, Zygote
 from langgraph.checkpoint.postgres import PostgresSaver
 from psycopg.rows import dict_row
 
@@ -84,20 +83,6 @@ class Agent:
             if not triggers:
                 database.execute("SET session_replication_role = replica")
             yield database
-
-
-@pytest.fixture(scope="session")
-def zygote(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Zygote]:
-    made = Zygote(tmp_path_factory.mktemp("zygote"))
-    yield made
-    made.close()
-
-
-@pytest.fixture
-def forked(agent: "Agent", zygote: Zygote) -> "Agent":
-    """The same agent, whose commands are forks of one process: quick to start, and as mortal as any."""
-    agent.cli = ForkedCli(agent.cli, zygote)
-    return agent
 
 
 @pytest.fixture

@@ -3,12 +3,14 @@
 import re
 from typing import Any
 
+import pytest
 from bench.cli import Cli
 from bench.openai_server import call, say
 
 PAY = {"to": "Zoë 王 \U0001f600", "amount": 5}
 
 
+@pytest.mark.cold_start
 def test_practice_model_deploys_after_approval(cli: Cli, agent: Any) -> None:
     stopped = cli("start", "deploy shop 1.4.2 to staging", "--json").expect(3)
     assert "no language model" in stopped.stderr
@@ -42,6 +44,7 @@ def test_the_question_is_exactly_what_design_says(agent: Any) -> None:
     assert agent.world.attempts("transfer") == 0
 
 
+@pytest.mark.cold_start
 def test_approved_by_prefix_it_runs_once_with_what_was_shown(agent: Any) -> None:
     asked = agent.start(call("transfer", PAY), say("Paid."))["pending"][0]["approval_id"]
     ended = agent("approve", asked[:8], "--comment", "looks right", "--as", "alice", expect=0)

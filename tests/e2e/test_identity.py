@@ -3,6 +3,7 @@
 import json
 from typing import Any
 
+import pytest
 from bench.openai_server import call, say
 
 PAY = {"to": "bob", "amount": 5}
@@ -13,6 +14,7 @@ WITHHELD = {
 }
 
 
+@pytest.mark.cold_start
 def test_a_tool_that_prints_its_environment_shows_no_token_no_address_and_no_key(agent: Any) -> None:
     """Also in a process that it starts. The command itself had all of them."""
     agent.rewrite_tools('    print("printed by', '    World.here().append("child", os.popen("env").read())\n    print("printed by')

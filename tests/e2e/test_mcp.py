@@ -57,6 +57,7 @@ def tools(agent: Any) -> dict[str, dict[str, Any]]:
     return {tool["name"]: tool for tool in agent("tools", expect=0)["tools"]}
 
 
+@pytest.mark.cold_start
 def test_over_stdio_a_tool_waits_for_a_person_and_runs_once(agent: Any) -> None:
     connect_to_process(agent)
     listed = tools(agent)

@@ -33,6 +33,7 @@ def reject_a_transfer(agent: Any, environment: dict[str, str], thread: str = "fi
     agent("reject", thread, "--comment", WORDS, "--as", "alice", expect=0, environment=environment)
 
 
+@pytest.mark.cold_start
 def test_a_rejection_and_its_reason_are_in_the_prompt_of_the_next_thread(agent: Any) -> None:
     reject_a_transfer(agent, ON)
     assert "holds nothing like this task" in agent.model.requests[0]["messages"][0]["content"]

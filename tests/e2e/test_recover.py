@@ -5,6 +5,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+import pytest
 from bench.openai_server import call, calls, say, silent, status
 
 HURRY = """
@@ -125,6 +126,7 @@ def test_an_approved_call_beside_an_open_question_is_not_passed_over(agent: Any)
     assert recovered(agent) == {}
 
 
+@pytest.mark.cold_start
 def test_what_a_person_tells_of_a_call_after_the_end_is_taken_up(agent: Any) -> None:
     start(agent, "t", "ann")
     agent.cli("approve", "t", environment=agent.world.environment(crash="after")).expect(-9)

@@ -42,20 +42,20 @@ def test_an_unknown_wish_is_refused(agent: Any) -> None:
     assert agent("reject", "t", "--then", "perhaps", expect=2)["error"]["code"] == "usage"
 
 
-def test_the_same_action_is_not_put_before_people_again_and_again(forked: Any) -> None:
+def test_the_same_action_is_not_put_before_people_again_and_again(agent: Any) -> None:
     """Two times here; then the thread stops with that reason, and a resume lets the model think of something else."""
-    forked.model.always(call("transfer", PAY))
+    agent.model.always(call("transfer", PAY))
     two = {"INTERLOCK_REJECTION_LIMIT": "2"}
-    forked("start", "pay", "--thread", "t", expect=3, environment=two)
-    again = forked("reject", "t", expect=3, environment=two)
+    agent("start", "pay", "--thread", "t", expect=3, environment=two)
+    again = agent("reject", "t", expect=3, environment=two)
     assert again["pending"][0]["args"] == PAY
-    [told] = forked.told()
+    [told] = agent.told()
     assert "Do not propose it again" in told
-    stopped = forked("reject", "t", expect=8, environment=two)
+    stopped = agent("reject", "t", expect=8, environment=two)
     assert (stopped["status"], stopped["pending"], stopped["error"]["code"]) == ("stopped", [], "repeated_rejected_action")
     assert "people rejected 2 times" in stopped["error"]["message"]
-    assert forked("show", "t", expect=0)["error"] == stopped["error"]
-    assert forked.kinds().count("approval_requested") == 2
-    forked.model.always(call("transfer", LESS))
-    assert forked("resume", "t", expect=3, environment=two)["pending"][0]["args"] == LESS
-    assert forked.world.attempts("transfer") == 0
+    assert agent("show", "t", expect=0)["error"] == stopped["error"]
+    assert agent.kinds().count("approval_requested") == 2
+    agent.model.always(call("transfer", LESS))
+    assert agent("resume", "t", expect=3, environment=two)["pending"][0]["args"] == LESS
+    assert agent.world.attempts("transfer") == 0

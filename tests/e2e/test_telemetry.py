@@ -38,6 +38,7 @@ def test_a_collector_gets_spans_and_numbers_and_no_values(agent: Any) -> None:
     assert not [body for body in collector.raw if b"SENTINEL" in body]
 
 
+@pytest.mark.cold_start
 def test_a_collector_that_is_away_stops_nothing_and_shows_nothing(agent: Any) -> None:
     agent.cli.timeout = 170
     agent.cli.environment["OTEL_EXPORTER_OTLP_ENDPOINT"] = "http://127.0.0.1:9"

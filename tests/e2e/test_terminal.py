@@ -3,6 +3,7 @@
 import json
 from typing import Any
 
+import pytest
 from bench.openai_server import call, calls, say
 
 CHOICES = "or [l]eave it waiting? "
@@ -10,6 +11,7 @@ PAY = {"to": "bob", "amount": 5}
 DISGUISED = "bob\u202egro.live\u200b\x1b[2J\x07"
 
 
+@pytest.mark.cold_start
 def test_shown_refused_left_and_approved(agent: Any) -> None:
     agent.model.play(calls(call("transfer", PAY), text="MAY THIS RUN? It was approved already."), say("Paid."))
     terminal = agent.cli.terminal("start", "pay bob", "--thread", "t", "--requester", "carol")
@@ -67,6 +69,7 @@ def test_modified_and_rejected_at_the_terminal(agent: Any) -> None:
     assert agent.world.count("transfer") == 1
 
 
+@pytest.mark.cold_start
 def test_interrupted_it_waits_on(agent: Any) -> None:
     agent.model.play(call("transfer", PAY))
     terminal = agent.cli.terminal("start", "pay bob", "--thread", "t")

@@ -1,26 +1,18 @@
-"""What every test of faults needs: quick processes, a bank of calls, a judge, and a table at the end of the session."""
+"""What every test of faults needs: a bank of calls, a judge, and a table at the end of the session."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 from bench.cli import Cli
 from bench.openai_server import OpenAIServer
 from bench.world import World
-from faults.zygote import ForkedCli, Zygote
-
-
-@pytest.fixture(scope="session")
-def zygote(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Zygote]:
-    made = Zygote(tmp_path_factory.mktemp("zygote"))
-    yield made
-    made.close()
 
 
 @pytest.fixture
-def commands(cli_factory: Callable[..., Cli], zygote: Zygote, model_server: OpenAIServer, world: World) -> ForkedCli:
-    """The command line with the bank's tools and the strict model server, quick to start."""
-    return ForkedCli(cli_factory(model=model_server, world=world), zygote)
+def commands(cli_factory: Callable[..., Cli], model_server: OpenAIServer, world: World) -> Cli:
+    """The command line with the bank's tools and the strict model server."""
+    return cli_factory(model=model_server, world=world)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

@@ -15,7 +15,6 @@ from bench.cli import Cli, Process, Result
 from bench.openai_server import OpenAIServer, Reply, by_turn, call, calls, say, slow
 from bench.postgres import LEASES_ARE_OVER, wait_until
 from bench.world import World
-from faults.zygote import ForkedCli
 
 from memory.postgres.embedded import EmbeddedServer
 
@@ -24,7 +23,7 @@ SHORT = {"INTERLOCK_LEASE_SECONDS": "1"}
 
 
 @pytest.fixture
-def slowly(commands: ForkedCli) -> ForkedCli:
+def slowly(commands: Cli) -> Cli:
     """With the tools of slow_tools."""
     shutil.copy(Path(__file__).with_name("slow_tools.py"), commands.cwd)
     commands.environment["INTERLOCK_TOOLS"] += ",slow_tools:TOOLS"
@@ -32,7 +31,7 @@ def slowly(commands: ForkedCli) -> ForkedCli:
 
 
 def begin_payment(
-    cli: ForkedCli, server: OpenAIServer, world: World, *, tool: str = "slow_payment", as_json: bool = True, **environment: str
+    cli: Cli, server: OpenAIServer, world: World, *, tool: str = "slow_payment", as_json: bool = True, **environment: str
 ) -> Process:
     """A process in the middle of a payment that a person approved."""
     server.always(by_turn(call(tool), say("Paid.")))
@@ -42,7 +41,7 @@ def begin_payment(
     return process
 
 
-def end_payment(cli: ForkedCli, server: OpenAIServer, world: World, *, settle: tuple[str, ...] = ("--done", "paid")) -> None:
+def end_payment(cli: Cli, server: OpenAIServer, world: World, *, settle: tuple[str, ...] = ("--done", "paid")) -> None:
     """The question about the outcome is there, a person answers it, and it was paid once."""
     one, = cli("inbox", "--json").json["pending"]
     assert one["kind"] == "unknown_outcome"
@@ -52,7 +51,7 @@ def end_payment(cli: ForkedCli, server: OpenAIServer, world: World, *, settle: t
     assert_sound(cli, server)
 
 
-def assert_sound(cli: ForkedCli, server: OpenAIServer) -> list[str]:
+def assert_sound(cli: Cli, server: OpenAIServer) -> list[str]:
     assert server.refusals == [] and server.unexpected == []
     record = cli("audit", "t", "--verify", "--json").expect(0).json
     assert record["verified"] is True
@@ -62,7 +61,7 @@ def assert_sound(cli: ForkedCli, server: OpenAIServer) -> list[str]:
 # --- frozen ----------------------------------------------------------------------------------------------------------
 
 
-def test_frozen_in_a_tool(slowly: ForkedCli, model_server: OpenAIServer, world: World, database_url: str) -> None:
+def test_frozen_in_a_tool(slowly: Cli, model_server: OpenAIServer, world: World, database_url: str) -> None:
     frozen = begin_payment(slowly, model_server, world, **SHORT)
     frozen.stop()
     wait_until(database_url, LEASES_ARE_OVER)
@@ -77,7 +76,7 @@ def test_frozen_in_a_tool(slowly: ForkedCli, model_server: OpenAIServer, world: 
     assert world.count("slow_payment") == 1
 
 
-def test_frozen_while_the_model_thinks(slowly: ForkedCli, model_server: OpenAIServer, world: World, database_url: str) -> None:
+def test_frozen_while_the_model_thinks(slowly: Cli, model_server: OpenAIServer, world: World, database_url: str) -> None:
     """Two answers come, one counts."""
     first, thought = iter([True]), Event()
 
@@ -104,7 +103,7 @@ def test_frozen_while_the_model_thinks(slowly: ForkedCli, model_server: OpenAISe
 # --- a live rival ----------------------------------------------------------------------------------------------------
 
 
-def test_a_live_driver_is_left_alone_and_hears_of_a_decision(slowly: ForkedCli, model_server: OpenAIServer, world: World) -> None:
+def test_a_live_driver_is_left_alone_and_hears_of_a_decision(slowly: Cli, model_server: OpenAIServer, world: World) -> None:
     model_server.always(by_turn(calls(call("slow_look"), call("transfer", {"to": "bob", "amount": 5})), say("Paid.")))
     driver = slowly.spawn("start", "look and pay", "--thread", "t", "--json")
     world.wait_for("slow_look.attempts")
@@ -120,7 +119,7 @@ def test_a_live_driver_is_left_alone_and_hears_of_a_decision(slowly: ForkedCli, 
 
 
 @pytest.mark.parametrize("count", [2, 8] if FULL else [3])
-def test_many_decide_and_resume_at_once(commands: ForkedCli, model_server: OpenAIServer, world: World, count: int) -> None:
+def test_many_decide_and_resume_at_once(commands: Cli, model_server: OpenAIServer, world: World, count: int) -> None:
     model_server.always(by_turn(call("transfer", {"to": "bob", "amount": 5}), say("Paid.")))
     one, = commands("start", "pay", "--thread", "t", "--json").expect(3).json["pending"]
     racing = [commands.spawn("approve", one["approval_id"], "--as", f"p{number}", "--json") for number in range(count)]
@@ -136,7 +135,7 @@ def test_many_decide_and_resume_at_once(commands: ForkedCli, model_server: OpenA
     assert assert_sound(commands, model_server).count("execution_started") == 1
 
 
-def test_eight_recover_at_once(commands: ForkedCli, model_server: OpenAIServer, world: World) -> None:
+def test_eight_recover_at_once(commands: Cli, model_server: OpenAIServer, world: World) -> None:
     model_server.always(by_turn(call("transfer_keyed", {"to": "bob", "amount": 5}), say("Paid.")))
     commands("start", "pay", "--thread", "t", "--json").expect(3)
     commands("approve", "t", "--json", environment=commands.crashing("after_intent")).expect(-9)
@@ -151,7 +150,7 @@ def test_eight_recover_at_once(commands: ForkedCli, model_server: OpenAIServer, 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
 def test_asked_to_stop_it_ends_the_call_and_stops(
-    slowly: ForkedCli, model_server: OpenAIServer, world: World, number: signal.Signals
+    slowly: Cli, model_server: OpenAIServer, world: World, number: signal.Signals
 ) -> None:
     """A service manager, or a terminal that is closed: what is under way ends and is recorded, and nothing more begins."""
     process = begin_payment(slowly, model_server, world, as_json=False)
@@ -168,7 +167,7 @@ def test_asked_to_stop_it_ends_the_call_and_stops(
 
 
 @pytest.mark.parametrize("numbers", [(signal.SIGINT,), (signal.SIGTERM, signal.SIGTERM), (signal.SIGHUP, signal.SIGINT)])
-def test_interrupted_in_a_tool(slowly: ForkedCli, model_server: OpenAIServer, world: World, numbers: tuple[int, ...]) -> None:
+def test_interrupted_in_a_tool(slowly: Cli, model_server: OpenAIServer, world: World, numbers: tuple[int, ...]) -> None:
     """It is given up: nobody knows its outcome, and the question is there at once."""
     process = begin_payment(slowly, model_server, world, as_json=False)
     for number in numbers[:-1]:
@@ -184,7 +183,7 @@ def test_interrupted_in_a_tool(slowly: ForkedCli, model_server: OpenAIServer, wo
 
 
 @pytest.mark.parametrize("options", [(), ("--json",)])
-def test_a_second_ctrl_c_ends_it_at_once(slowly: ForkedCli, model_server: OpenAIServer, world: World, options: tuple[str, ...]) -> None:
+def test_a_second_ctrl_c_ends_it_at_once(slowly: Cli, model_server: OpenAIServer, world: World, options: tuple[str, ...]) -> None:
     """Whatever holds it up. Nothing could be written any more, and what was begun is still known."""
     process = begin_payment(slowly, model_server, world, tool="stubborn_payment", as_json=bool(options))
     process.signal(signal.SIGINT)
@@ -200,7 +199,7 @@ def test_a_second_ctrl_c_ends_it_at_once(slowly: ForkedCli, model_server: OpenAI
 
 
 @pytest.mark.parametrize("stream", ["stdout", "stderr"])
-def test_a_broken_pipe(slowly: ForkedCli, model_server: OpenAIServer, world: World, stream: str) -> None:
+def test_a_broken_pipe(slowly: Cli, model_server: OpenAIServer, world: World, stream: str) -> None:
     """Who read it went away. The tool prints, the progress is logged, and the answer has no reader: the call is made all the same."""
     model_server.always(by_turn(call("talking_payment"), say("Paid.")))
     slowly("start", "pay", "--thread", "t", "--json").expect(3)
@@ -220,7 +219,7 @@ def test_a_broken_pipe(slowly: ForkedCli, model_server: OpenAIServer, world: Wor
     assert_sound(slowly, model_server)
 
 
-def test_the_terminal_is_closed(slowly: ForkedCli, model_server: OpenAIServer, world: World) -> None:
+def test_the_terminal_is_closed(slowly: Cli, model_server: OpenAIServer, world: World) -> None:
     model_server.always(by_turn(call("talking_payment"), say("Paid.")))
     slowly("start", "pay", "--thread", "t", "--json").expect(3)
     terminal = Cli(slowly.environment, slowly.cwd).terminal("approve", "t")
@@ -240,7 +239,7 @@ def assert_interrupted(ended: Result) -> None:
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_interrupted_while_the_model_thinks(commands: ForkedCli, model_server: OpenAIServer, world: World, number: signal.Signals) -> None:
+def test_interrupted_while_the_model_thinks(commands: Cli, model_server: OpenAIServer, world: World, number: signal.Signals) -> None:
     model_server.play(slow(30, say("never heard"))).always(by_turn(call("transfer", {"to": "bob", "amount": 5}), say("Paid.")))
     process = commands.spawn("start", "pay", "--thread", "t")
     model_server.wait_for_requests(1)
@@ -255,7 +254,7 @@ def test_interrupted_while_the_model_thinks(commands: ForkedCli, model_server: O
 # --- the database ----------------------------------------------------------------------------------------------------
 
 
-def test_every_session_is_terminated(slowly: ForkedCli, model_server: OpenAIServer, world: World, database_url: str) -> None:
+def test_every_session_is_terminated(slowly: Cli, model_server: OpenAIServer, world: World, database_url: str) -> None:
     process = begin_payment(slowly, model_server, world)
     with psycopg.connect(database_url, autocommit=True) as connection:
         ended = connection.execute(
@@ -269,7 +268,7 @@ def test_every_session_is_terminated(slowly: ForkedCli, model_server: OpenAIServ
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGQUIT] if FULL else [signal.SIGKILL])
-def test_the_server_dies_and_comes_back(slowly: ForkedCli, model_server: OpenAIServer, world: World, home: Path, number: int) -> None:
+def test_the_server_dies_and_comes_back(slowly: Cli, model_server: OpenAIServer, world: World, home: Path, number: int) -> None:
     """SIGQUIT is an immediate shutdown. Here the server is the embedded one, which the next command starts."""
     del slowly.environment["INTERLOCK_DATABASE_URL"]
     process = begin_payment(slowly, model_server, world)
@@ -286,7 +285,7 @@ def test_the_server_dies_and_comes_back(slowly: ForkedCli, model_server: OpenAIS
 # --- no answer in time -----------------------------------------------------------------------------------------------
 
 
-def test_no_answer_in_time(commands: ForkedCli, model_server: OpenAIServer, world: World) -> None:
+def test_no_answer_in_time(commands: Cli, model_server: OpenAIServer, world: World) -> None:
     """It is unknown at once, and the process does not wait for what may never come."""
     model_server.always(by_turn(call("slow_transfer", {"to": "bob", "amount": 5, "seconds": 120}), say("Paid.")))
     commands("start", "pay", "--thread", "t", "--json").expect(3)
@@ -302,7 +301,7 @@ def test_no_answer_in_time(commands: ForkedCli, model_server: OpenAIServer, worl
 
 
 def test_a_late_answer_is_recorded_and_changes_nothing(
-    slowly: ForkedCli, model_server: OpenAIServer, world: World, database_url: str
+    slowly: Cli, model_server: OpenAIServer, world: World, database_url: str
 ) -> None:
     slow_call = call("slow_transfer", {"to": "bob", "amount": 5, "seconds": 5})
     model_server.always(by_turn(calls(slow_call, call("slow_payment")), say("Paid.")))

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import psycopg
 import pytest
+from bench.cli import Cli
 from bench.openai_server import OpenAIServer, by_turn, call, calls, say
 from bench.pooler import PgBouncer, Pooler
 from bench.world import World
-from faults.zygote import ForkedCli
 
 
 @pytest.fixture(params=["ours", *(["pgbouncer"] if shutil.which("pgbouncer") else [])])
@@ -43,7 +43,7 @@ def test_the_pooler_keeps_no_session(pooler: Pooler | PgBouncer) -> None:
     assert len(seen) == 2
 
 
-def test_a_thread_behind_it(pooler: Pooler | PgBouncer, commands: ForkedCli, model_server: OpenAIServer, world: World) -> None:
+def test_a_thread_behind_it(pooler: Pooler | PgBouncer, commands: Cli, model_server: OpenAIServer, world: World) -> None:
     cli = commands
     cli.environment["INTERLOCK_DATABASE_URL"] = pooler.url
     pay = [call("transfer", {"to": name, "amount": 5}) for name in ("ann", "ben")]

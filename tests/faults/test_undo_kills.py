@@ -14,7 +14,6 @@ from bench import undo_tools
 from bench.cli import Cli
 from bench.openai_server import OpenAIServer, by_turn, call
 from bench.world import World
-from faults.zygote import ForkedCli
 
 FULL = os.environ.get("FAULTS") == "full"
 EACH = ("undo_before_intent", "undo_after_intent", "undo_after_effect", "undo_after_outcome")
@@ -25,7 +24,7 @@ WHAT = {"what": "a"}
 
 
 @pytest.fixture
-def thread(commands: ForkedCli, model_server: OpenAIServer, database_url: str) -> ForkedCli:
+def thread(commands: Cli, model_server: OpenAIServer, database_url: str) -> Cli:
     """It kept, rented and booked, and asks whether it may pay."""
     shutil.copy(Path(undo_tools.__file__), commands.cwd)
     commands.environment["INTERLOCK_TOOLS"] += ",undo_tools:TOOLS"
@@ -36,7 +35,7 @@ def thread(commands: ForkedCli, model_server: OpenAIServer, database_url: str) -
     return commands
 
 
-def finish(cli: ForkedCli, world: World) -> dict[str, Any]:
+def finish(cli: Cli, world: World) -> dict[str, Any]:
     """As a person does who looks at the world before saying what became of an undo."""
     for _ in range(4):
         shown = cli("resume", "t", "--json")
@@ -52,7 +51,7 @@ def finish(cli: ForkedCli, world: World) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(("point", "number"), POINTS if FULL else SOME)
-def test_each_effect_is_undone_once(thread: ForkedCli, world: World, database_url: str, point: str, number: int) -> None:
+def test_each_effect_is_undone_once(thread: Cli, world: World, database_url: str, point: str, number: int) -> None:
     thread("reject", "t", "--then", "compensate", "--json", environment=Cli.crashing(point, number)).expect(-9)
     between = thread("show", "t", "--json").expect(0).json["compensation"]
     assert len(between["undone"]) + len(between["not_undone"]) == 3
@@ -69,7 +68,7 @@ def test_each_effect_is_undone_once(thread: ForkedCli, world: World, database_ur
 
 
 @pytest.mark.parametrize("moment", ["before", "during", "after"] if FULL else ["during"])
-def test_killed_inside_an_undo(thread: ForkedCli, world: World, moment: Any) -> None:
+def test_killed_inside_an_undo(thread: Cli, world: World, moment: Any) -> None:
     """The first that crashes is the one that may be called again; nothing is asked about it."""
     dying = world.environment(crash=moment)
     thread("reject", "t", "--then", "compensate", "--json", environment=dying).expect(-9)

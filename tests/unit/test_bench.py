@@ -32,6 +32,7 @@ from bench.openai_server import (
     status,
 )
 from bench.world import World
+from bench.zygote import PRELOADED
 from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 from langchain_openai import ChatOpenAI
 
@@ -399,14 +400,15 @@ def test_many_clients_at_once_each_get_a_step_of_their_own(server):
 # --- the command line
 
 
-@pytest.fixture
-def program(tmp_path):
+@pytest.fixture(params=["started", "forked"])
+def program(request, tmp_path, zygote):
     """Makes a Cli whose command is a small Python program."""
     made = []
 
     def make(code, **options):
         command = (sys.executable, "-c", f"import os, sys, time, json\n{code}")
-        made.append(Cli(base_environment(tmp_path), tmp_path, command, **{"timeout": 20, **options}))
+        options = {"timeout": 20, "zygote": zygote if request.param == "forked" else None, **options}
+        made.append(Cli(base_environment(tmp_path), tmp_path, command, **options))
         return made[-1]
 
     yield make
@@ -559,6 +561,73 @@ def test_a_terminal_takes_more_than_its_buffer_holds(program):
     terminal = program("print('x' * 1000000); print('end')").terminal()
     result = terminal.wait().expect(0)
     assert (result.stdout.count("x"), result.stdout[-7:]) == (1_000_000, "\r\nend\r\n")
+
+
+SEEN = """
+import json, locale, os, resource, signal, sys, threading, time, warnings
+def stream(s):
+    return [s.name, s.mode, s.encoding, s.errors, s.isatty(), s.line_buffering, s.closed, s.fileno()]
+def terminal():
+    try:
+        return os.getpgrp() == os.tcgetpgrp(os.open("/dev/tty", os.O_RDWR))
+    except OSError:
+        return None
+seen = {
+    "argv": sys.argv, "path": sys.path, "flags": repr(sys.flags), "warnings": repr(warnings.filters), "executable": sys.executable,
+    "streams": [stream(s) for s in (sys.stdin, sys.stdout, sys.stderr, sys.__stdout__)], "terminal": terminal(),
+    "environment": dict(os.environ), "folder": os.getcwd(), "umask": os.umask(0o22), "locale": locale.setlocale(locale.LC_ALL),
+    "leads": [os.getpgrp() == os.getpid(), os.getsid(0) == os.getpid()], "zone": time.tzname, "threads": threading.active_count(),
+    "signals": {s.name: repr(signal.getsignal(s)) for s in signal.valid_signals() if isinstance(s, signal.Signals)},
+    "blocked": [int(s) for s in signal.pthread_sigmask(signal.SIG_BLOCK, [])], "wakes": signal.set_wakeup_fd(-1),
+    "limits": [resource.getrlimit(n) for n in (resource.RLIMIT_NOFILE, resource.RLIMIT_CORE)], "nice": os.nice(0),
+    "open": [n for n in range(64) if os.path.exists(f"/proc/self/fd/{n}")], "name": __name__,
+}
+print(json.dumps(seen))
+"""
+
+
+@pytest.mark.parametrize("at_terminal", [False, True])
+def test_a_fork_sees_what_a_start_sees(tmp_path, zygote, at_terminal):
+    """Of a program that has loaded what the zygote has."""
+    environment = base_environment(tmp_path) | {"TZ": "Asia/Tokyo", "OPENAI_API_KEY": "withheld by the product"}
+    code = f"import {', '.join(PRELOADED)}\n{SEEN}"
+
+    def seen(**how):
+        cli = Cli(environment, tmp_path, (sys.executable, "-c", code), **how)
+        ended = cli.terminal("a", "--json").wait().expect(0) if at_terminal else cli("a", "--json", input="x")
+        return json.loads(ended.stdout)
+
+    forked, started = seen(zygote=zygote), seen()
+    assert {name: value for name, value in forked.items() if value != started[name]} == {}
+
+
+WAYS = {
+    "sys.exit(3)": (3, ""),
+    "sys.exit('no')": (1, "no\n"),
+    "sys.exit()": (0, ""),
+    "1 / 0": (1, "ZeroDivisionError"),
+    "raise KeyboardInterrupt": (-signal.SIGINT, "KeyboardInterrupt"),
+    "os.kill(os.getpid(), 9)": (-signal.SIGKILL, ""),
+    "import threading; threading.Thread(target=time.sleep, args=(0.1,)).start()": (0, ""),
+    "open(0, closefd=False).read()": (0, ""),
+}
+
+
+def test_a_program_ends_in_any_way_there_is(program):
+    cli = program("import atexit\natexit.register(print, 'last')\nexec(sys.argv[1])", traceback_allowed=True)
+    for way, (code, told) in WAYS.items():
+        ended = cli(way).expect(code)
+        assert (ended.stdout, told in ended.stderr) == ("" if code == -signal.SIGKILL else "last\n", True), way
+        assert told or not ended.stderr, way
+
+
+def test_what_is_read_at_start_is_not_forked(zygote, tmp_path):
+    environment = base_environment(tmp_path)
+    command = default_command()
+    assert zygote.can_become(command, environment | {"INTERLOCK_TENANT": "acme"})
+    for name in ("PYTHONHASHSEED", "LC_ALL", "LANGGRAPH_STRICT_MSGPACK"):
+        assert not zygote.can_become(command, environment | {name: "1"})
+    assert not zygote.can_become((sys.executable, "-P", "-c", "0"), environment)
 
 
 def test_the_command_belongs_to_this_interpreter():
