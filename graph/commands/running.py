@@ -35,11 +35,11 @@ async def seen(application: "App", thread_id: str, who_as: str | None) -> None:
         await application.approvals.shown(pending, me)
 
 
-async def drive(application: "App", session: Session, thread_id: str) -> Shown:
+async def drive(application: "App", session: Session, thread_id: str, driver: Any = None) -> Shown:
     """Until it ends or waits. Where a person sits at a terminal, the question is asked at once."""
     from graph.asking import ask
 
-    driver = driver_of(application, session)
+    driver = driver or driver_of(application, session)
     session.say(f"thread {thread_id}")
     while True:
         if not await advanced(driver, thread_id) or not session.terminal:

@@ -51,10 +51,9 @@ def start(
             starter=starter, tenant=application.settings.tenant, graph_version=GRAPH_VERSION, tools_version=application.registry.version,
             detached=detach,
         )  # fmt: skip
-        if not detach:
-            application.driver()  # a mistake in the settings is told before there is a thread
+        driver = None if detach else driver_of(application, session)  # a mistake in the settings is told before there is a thread
         await application.runs.create(new)
-        return await standing(application, thread_id) if detach else await drive(application, session, thread_id)
+        return await drive(application, session, thread_id, driver) if driver else await standing(application, thread_id)
 
     run(json, work)
 

@@ -29,8 +29,10 @@ from types import ModuleType
 from typing import IO, Any, Self
 
 PRELOADED = (
-    "cli", "graph.app", "graph.run", "graph.build", "graph.openai_chat", "graph.practice", "memory.postgres.saver", "openai", "apprise",
-    "bench.world",
+    "cli", "graph.app", "graph.run", "graph.build", "graph.openai_chat", "graph.practice", "memory.postgres.saver", "apprise",
+    "tools.table", "tools.tickets", "tools.deploy", "tools.database", "memory.choosing", "memory.qdrant.store", "bench.world",
+    "openai.resources.chat.completions", "openai.lib.streaming.chat", "httpcore2", "anyio._backends._asyncio", "pydoc",
+    "langchain_core.tracers.context", "langchain_core.tracers.stdout", "langchain_core.tracers.run_collector",
 )  # fmt: skip
 # What the interpreter and libraries read when they are loaded: a command that needs it otherwise is started anew.
 READ_AT_START = ("PYTHON", "LANG", "LC_", "LD_", "PSYCOPG_")
