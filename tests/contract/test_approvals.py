@@ -151,8 +151,8 @@ async def test_a_source_that_the_rule_does_not_take(stores: Stores) -> None:
         await stores.decide("approve", CAROL)
 
 
-async def test_too_late(stores: Stores) -> None:
-    """Never approved by time, and the vote that finds it overdue is refused."""
+async def test_c054_c081_too_late(stores: Stores) -> None:
+    """A vote after the deadline decides nothing; the clock is the database's."""
     await stores.begin_run()
     await stores.approvals.open([stores.question(deadline=0.0)])
     with pytest.raises(RefusedError) as refused:

@@ -35,14 +35,16 @@ def as_owner(url: str) -> Iterator[psycopg.Connection]:
 
 
 @pytest.mark.parametrize("statement", ["UPDATE {} SET kind = 'x'", "UPDATE {} SET kind = 'x' WHERE false", "DELETE FROM {}", "TRUNCATE {}"])
-async def test_it_is_append_only(stores: Stores, database_url: str, statement: str) -> None:
+async def test_c115_it_is_append_only(stores: Stores, database_url: str, statement: str) -> None:
+    """Update, delete and truncate are refused."""
     await record(stores)
     with psycopg.connect(database_url, autocommit=True) as connection, pytest.raises(psycopg.Error, match="append-only"):
         connection.execute(statement.format("interlock.audit_event"))  # type: ignore[arg-type]
     assert await stores.faults() == []
 
 
-async def test_number_time_and_hash_are_the_databases(stores: Stores, database_url: str) -> None:
+async def test_c115_number_time_and_hash_are_the_databases(stores: Stores, database_url: str) -> None:
+    """Number, time and hash are set by the database."""
     await record(stores)
     with psycopg.connect(database_url, autocommit=True) as connection:
         connection.execute("INSERT INTO interlock.audit_event VALUES ('t', 3, '1999-01-01', 'x', 'x', 'x', '{}', 'x', 'x')")
@@ -104,7 +106,8 @@ WHERE e.thread_id = h.thread_id AND e.seq = """
         ],
     ],
 )  # fmt: skip
-async def test_what_is_taken_away_or_moved_is_found(stores: Stores, database_url: str, statements: list[str]) -> None:
+async def test_c115_what_is_taken_away_or_moved_is_found(stores: Stores, database_url: str, statements: list[str]) -> None:
+    """Verification finds what an owner changed, the missing last row too."""
     await record(stores)
     with as_owner(database_url) as connection:
         for statement in statements:
@@ -112,7 +115,8 @@ async def test_what_is_taken_away_or_moved_is_found(stores: Stores, database_url
     assert await stores.faults() != []
 
 
-async def test_what_was_rolled_back_raises_no_alarm(stores: Stores, database_url: str) -> None:
+async def test_c115_what_was_rolled_back_raises_no_alarm(stores: Stores, database_url: str) -> None:
+    """Numbers of what was rolled back are no false alarm."""
     await record(stores)
     with psycopg.connect(database_url) as connection:
         connection.execute("SELECT interlock.audit('t', 'x', 'x', 'x', '{}')")

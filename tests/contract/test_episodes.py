@@ -95,7 +95,8 @@ def test_tenants_never_see_each_other(make: Make) -> None:
     assert store.count("b") == 2
 
 
-def test_a_repeated_write_is_one_record(make: Make) -> None:
+def test_c067_a_repeated_write_is_one_record(make: Make) -> None:
+    """The same record again is no second one; its id follows from tenant, thread and kind."""
     make().add([record("once")])
     make().add([record("once")])
     assert make().count("a") == 1
@@ -115,7 +116,8 @@ def test_the_newest_come_first_and_what_is_forgotten_is_gone(make: Make) -> None
 
 
 @pytest.mark.parametrize("other", [Words("words:other"), Words("words:other", 48)], ids=["same size", "another size"])
-def test_another_embedder_is_refused_until_it_has_embedded_everything(make: Make, other: Words) -> None:
+def test_c057_another_embedder_is_refused_until_it_has_embedded_everything(make: Make, other: Words) -> None:
+    """Another embedder, of another size or of the same, is refused until it has embedded everything anew."""
     make().add([record(text, tenant) for text in FRUITS[:3] for tenant in ("a", "b")])
     for call in (lambda: make(other).search("fruit", 1, "a"), lambda: make(other).add([record("more")])):
         with pytest.raises(RefusedError, match=r"'words:one'.*'words:other'") as refused:

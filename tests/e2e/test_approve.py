@@ -71,7 +71,8 @@ def test_approved_by_prefix_it_runs_once_with_what_was_shown(agent: Any) -> None
     assert events[-1]["actor"] == "bob"
 
 
-def test_names_of_approvals(agent: Any) -> None:
+def test_c012_names_of_approvals(agent: Any) -> None:
+    """An id that no open question has is refused, and nothing is changed; an id or a prefix must mean one."""
     asked = agent.start(call("transfer", PAY), say("Paid."))["pending"][0]["approval_id"]
     before = agent.count_rows()
     for name in (asked[:5], "f" * 32, asked.replace(asked[0], "z"), "no such thread", ""):

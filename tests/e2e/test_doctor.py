@@ -22,7 +22,8 @@ def test_all_is_well(agent: Any) -> None:
     assert agent("runs", expect=0)["runs"] == [], "it leaves nothing behind"
 
 
-def test_a_model_that_calls_no_tools_is_a_warning(agent: Any) -> None:
+def test_c069_a_model_that_calls_no_tools_is_a_warning(agent: Any) -> None:
+    """`doctor` has the model call a tool, and warns where it does not."""
     agent.model.play(say("I am ready!"))
     document = agent("doctor", expect=0)
     assert state(document, "model")[0] == "warn"

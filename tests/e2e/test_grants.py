@@ -43,7 +43,8 @@ def role(request: pytest.FixtureRequest, agent: Any) -> Iterator[str]:
 
 
 @pytest.mark.timeout(600)
-def test_the_whole_way_with_that_role(agent: Any, role: str) -> None:
+def test_c037_the_whole_way_with_that_role(agent: Any, role: str) -> None:
+    """A role that owns nothing and may not change the record runs everything."""
     assert agent.cli("show", "t", "--json", environment=as_role(agent, role)).expect(7).json["error"]["code"] == "schema_forbidden"
     printed = agent("db", "grants", "--role", role, expect=0)["sql"]
     assert printed == agent.cli("db", "grants", "--role", role).expect(0).stdout.removesuffix("\n")

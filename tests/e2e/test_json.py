@@ -15,14 +15,16 @@ MISTAKES = [
 ]
 
 
-def test_mistakes_are_one_document(agent: Any) -> None:
+def test_c095_mistakes_are_one_document(agent: Any) -> None:
+    """Mistakes are one JSON document on standard output too."""
     for command, code, name in MISTAKES:
         error = agent(*command, expect=code)["error"]
         assert error["code"] == name, command
         assert error["message"], command
 
 
-def test_an_unknown_setting_names_the_nearest(agent: Any) -> None:
+def test_c084_an_unknown_setting_names_the_nearest(agent: Any) -> None:
+    """A setting that does not exist is an error that names the nearest."""
     for name, nearest in (("INTERLOCK_MODLE", "INTERLOCK_MODEL"), ("INTERLOCK_DATABASE", "INTERLOCK_DATABASE_URL")):
         error = agent("runs", expect=2, environment={name: "x"})["error"]
         assert error["code"] == "unknown_setting"
@@ -30,7 +32,7 @@ def test_an_unknown_setting_names_the_nearest(agent: Any) -> None:
         assert nearest in error["remedy"]
 
 
-def test_what_tools_print_is_no_part_of_it(agent: Any) -> None:
+def test_c095_what_tools_print_is_no_part_of_it(agent: Any) -> None:
     """By Python, or by a process that the tool starts."""
     agent.rewrite_tools('    print("printed by', '    os.system("echo printed by a child")\n    print("printed by')
     ended = agent.start(calls(call("print_environment"), call("failing", {"text": "broken"})), say("Seen."), expect=0)
@@ -40,7 +42,8 @@ def test_what_tools_print_is_no_part_of_it(agent: Any) -> None:
     }
 
 
-def test_an_output_that_cannot_hold_every_character(agent: Any) -> None:
+def test_c097_an_output_that_cannot_hold_every_character(agent: Any) -> None:
+    """What an output cannot hold is escaped; nothing fails."""
     started = agent.start(call("transfer", {"to": "Zoë 王 \U0001f600", "amount": 5}))
     for encoding in ("ascii", "latin-1", "utf-8"):
         poor = {"PYTHONIOENCODING": encoding}
@@ -58,7 +61,8 @@ def test_a_run_that_fails_can_be_resumed(agent: Any) -> None:
     assert agent("resume", "t", expect=0)["final_answer"] == "Here again."
 
 
-def test_a_limit_stops_the_run_and_a_resume_goes_on(agent: Any) -> None:
+def test_c077_a_limit_stops_the_run_and_a_resume_goes_on(agent: Any) -> None:
+    """The limit counts turns of the model: status stopped, exit 8, and a resume goes on."""
     notes = [call("note_add", {"text": str(number)}) for number in range(3)]
     few = {"INTERLOCK_STEP_LIMIT": "2"}
     assert agent.start(*notes, say("Done."), expect=8, environment=few)["error"]["code"] == "step_limit"

@@ -34,7 +34,8 @@ def reject_a_transfer(agent: Any, environment: dict[str, str], thread: str = "fi
 
 
 @pytest.mark.cold_start
-def test_a_rejection_and_its_reason_are_in_the_prompt_of_the_next_thread(agent: Any) -> None:
+def test_c063_c068_a_rejection_and_its_reason_are_in_the_prompt_of_the_next_thread(agent: Any) -> None:
+    """Plain strings go to the embeddings; what is recalled is quoted as data, and a person is asked all the same."""
     reject_a_transfer(agent, ON)
     assert "holds nothing like this task" in agent.model.requests[0]["messages"][0]["content"]
     assert (agent("show", "first", expect=0)["memory"]["recalled"]["status"], agent.kinds("first").count("memory_kept")) == ("empty", 1)
@@ -49,7 +50,8 @@ def test_a_rejection_and_its_reason_are_in_the_prompt_of_the_next_thread(agent: 
     assert agent.world.attempts("transfer") == 0
 
 
-def test_two_tenants_never_see_each_others(agent: Any, qdrant: QdrantServer) -> None:
+def test_c066_two_tenants_never_see_each_others(agent: Any, qdrant: QdrantServer) -> None:
+    """The fields that are filtered by have an index; one tenant's memories are never another's."""
     ours, theirs = ({**ON, "INTERLOCK_QDRANT_URL": qdrant.url, "INTERLOCK_TENANT": name} for name in ("ours", "theirs"))
     reject_a_transfer(agent, ours)
     agent.start(say("Nothing to do."), thread="second", expect=0, environment=theirs)
@@ -62,7 +64,8 @@ def test_two_tenants_never_see_each_others(agent: Any, qdrant: QdrantServer) -> 
     assert {name for _, name in qdrant.indexes} == {"metadata.tenant", "metadata.at"}
 
 
-def test_another_embedder_is_one_setting_and_one_command(agent: Any) -> None:
+def test_c057_another_embedder_is_one_setting_and_one_command(agent: Any) -> None:
+    """A run goes on without memory and says why; one command embeds everything anew, nothing is deleted."""
     other = {"INTERLOCK_EMBEDDINGS": "openai:other"}
     reject_a_transfer(agent, ON)
     before = agent.start(say("Done."), thread="second", expect=0, environment=other)
@@ -75,7 +78,8 @@ def test_another_embedder_is_one_setting_and_one_command(agent: Any) -> None:
     assert WORDS in system(agent)
 
 
-def test_a_silent_server_costs_one_wait_and_the_run_nothing_else(agent: Any, qdrant: QdrantServer, home: Path) -> None:
+def test_c060_a_silent_server_costs_one_wait_and_the_run_nothing_else(agent: Any, qdrant: QdrantServer, home: Path) -> None:
+    """One bounded wait, one warning, then it is left alone for a while; the run completes."""
     qdrant.silent = True
     environment = {**ON, "INTERLOCK_QDRANT_URL": qdrant.url}
     document = agent.start(call("note_add", {"text": "one"}), say("Noted."), expect=0, environment=environment)

@@ -17,8 +17,8 @@ REFUSED = [
 ]
 
 
-def test_modified_by_single_values_and_as_a_whole(agent: Any) -> None:
-    """What the tool cannot take is refused before, and changes nothing."""
+def test_c078_modified_by_single_values_and_as_a_whole(agent: Any) -> None:
+    """The changed call runs once and the model is told so; the original proposed again is asked about again."""
     started = agent.start(call("transfer", PAY), call("transfer", PAY), say("Paid."))
     for options, code, name in REFUSED:
         assert agent("modify", "t", *options, expect=code)["error"]["code"] == name, options
@@ -47,7 +47,7 @@ def test_modified_by_single_values_and_as_a_whole(agent: Any) -> None:
     assert kept == [(PAY, {"to": "bob", "amount": 3}, 2), (PAY, {"to": "eve=mallory", "amount": 1}, 2)]
 
 
-def test_arguments_that_look_like_an_interrupt(agent: Any) -> None:
+def test_c013_arguments_that_look_like_an_interrupt(agent: Any) -> None:
     """LangGraph reads a dict with such keys as answers to interrupts; here it is a text like any other."""
     key = "0" * 32
     agent.start(call("transfer", {"to": key, "amount": 1}), say("Paid."))

@@ -142,7 +142,8 @@ def test_escalated_it_is_a_new_question_to_the_next_tier_only(agent: Any, asked:
     assert agent.world.attempts("transfer") == 1
 
 
-def test_nobody_in_time_is_told_apart_from_a_rejection(agent: Any, asked: Any) -> None:
+def test_c081_nobody_in_time_is_told_apart_from_a_rejection(agent: Any, asked: Any) -> None:
+    """Expired is not rejected: on the record, to the model, and to who comes late."""
     waiting = asked('deadline = "1s"\non_expiry = "reject"')
     time.sleep(1.3)
     ended = agent("resume", "t", expect=0)
@@ -155,7 +156,8 @@ def test_nobody_in_time_is_told_apart_from_a_rejection(agent: Any, asked: Any) -
     assert late.json["error"]["status"] == "expired"
 
 
-def test_a_late_approval_is_refused_and_does_not_name_the_late_one_as_who_expired_it(agent: Any, asked: Any) -> None:
+def test_c081_a_late_approval_is_refused_and_does_not_name_the_late_one_as_who_expired_it(agent: Any, asked: Any) -> None:
+    """A late approval is refused as expired, and nothing runs."""
     asked('deadline = "1s"\non_expiry = "reject"')
     alice = operator(agent, "alice")
     time.sleep(1.3)
@@ -177,7 +179,7 @@ def test_a_deadline_can_raise_it_to_the_next_tier(agent: Any, asked: Any) -> Non
     assert agent.world.attempts("transfer") <= 1
 
 
-def test_approved_in_time_and_begun_too_late_is_asked_again(agent: Any, asked: Any) -> None:
+def test_c081_approved_in_time_and_begun_too_late_is_asked_again(agent: Any, asked: Any) -> None:
     """The rule of the README: an approval counts for calls that begin before its deadline."""
     first = asked('deadline = "1h"\non_expiry = "reject"')["pending"][0]
     decide(agent, "approve", "--detach", by=operator(agent, "alice")).expect(0)

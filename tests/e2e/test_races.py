@@ -7,7 +7,8 @@ from bench.openai_server import call, calls, say
 ROUNDS = 8
 
 
-def test_approve_races_reject(agent: Any) -> None:
+def test_c046_approve_races_reject(agent: Any) -> None:
+    """One of two opposite decisions wins; the other is told who won and when, and what runs follows the record."""
     payments = [call("transfer", {"to": f"account {number}", "amount": 1}) for number in range(ROUNDS)]
     started = agent.start(calls(*payments), say("Done."))
     approved = []

@@ -8,7 +8,8 @@ PAY, LESS = {"to": "bob", "amount": 500}, {"to": "bob", "amount": 5}
 WORDS = "too much; ask for five"
 
 
-def test_the_model_hears_the_words_and_goes_on(agent: Any) -> None:
+def test_c018_the_model_hears_the_words_and_goes_on(agent: Any) -> None:
+    """The rejected call is answered with the person's words, and a strict server takes the history."""
     agent.start(call("transfer", PAY), call("transfer", LESS), say("Paid five."))
     again = agent("reject", "t", "--comment", WORDS, "--as", "alice", expect=3)
     assert again["pending"][0]["args"] == LESS
@@ -26,7 +27,8 @@ def test_the_model_hears_the_words_and_goes_on(agent: Any) -> None:
     assert (rejected["actor"], rejected["payload"]["comment"]) == ("alice", WORDS)
 
 
-def test_stop_ends_the_thread_with_a_complete_history(agent: Any) -> None:
+def test_c018_stop_ends_the_thread_with_a_complete_history(agent: Any) -> None:
+    """A thread that a person stops ends with an answer to every call."""
     agent.start(calls(call("transfer", PAY), call("note_add", {"text": "first"}), call("transfer_keyed", LESS)))
     first = agent("show", "t", expect=0)["pending"][0]["approval_id"]
     ended = agent("reject", first, "--then", "stop", "--comment", WORDS, expect=0)
@@ -42,7 +44,7 @@ def test_an_unknown_wish_is_refused(agent: Any) -> None:
     assert agent("reject", "t", "--then", "perhaps", expect=2)["error"]["code"] == "usage"
 
 
-def test_the_same_action_is_not_put_before_people_again_and_again(agent: Any) -> None:
+def test_c083_the_same_action_is_not_put_before_people_again_and_again(agent: Any) -> None:
     """Two times here; then the thread stops with that reason, and a resume lets the model think of something else."""
     agent.model.always(call("transfer", PAY))
     two = {"INTERLOCK_REJECTION_LIMIT": "2"}

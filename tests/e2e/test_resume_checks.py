@@ -7,7 +7,7 @@ from bench.openai_server import call, say
 PAY = {"to": "bob", "amount": 5}
 
 
-def test_a_waiting_thread_is_left_as_it_is(agent: Any) -> None:
+def test_c020_c094_a_waiting_thread_is_left_as_it_is(agent: Any) -> None:
     """Text that is piped in, or a new task, is no answer."""
     started = agent.start(call("transfer", PAY), input="y\nyes\na\n")
     before = agent.kinds()
@@ -23,7 +23,8 @@ def test_a_waiting_thread_is_left_as_it_is(agent: Any) -> None:
     assert agent.world.attempts("transfer") == 0
 
 
-def test_an_ended_thread_is_shown_and_not_begun_again(agent: Any) -> None:
+def test_c047_c048_an_ended_thread_is_shown_and_not_begun_again(agent: Any) -> None:
+    """An ended thread is shown with its code; a new task or a late decision is refused, the latter on the record."""
     ended = agent.start(say("Nothing to do."), expect=0)
     assert (ended["status"], ended["final_answer"]) == ("completed", "Nothing to do.")
     before = agent.count_rows()
@@ -37,7 +38,8 @@ def test_an_ended_thread_is_shown_and_not_begun_again(agent: Any) -> None:
     assert (last["kind"], last["actor"], last["payload"]["code"]) == ("refused_attempt", "ann", "nothing_pending")
 
 
-def test_what_does_not_exist_leaves_no_trace(agent: Any) -> None:
+def test_c047_what_does_not_exist_leaves_no_trace(agent: Any) -> None:
+    """A thread that does not exist is not begun by a resume: exit 4, and no row anywhere."""
     before = agent.count_rows()
     for command in (
         ("resume", "typo"),
@@ -61,7 +63,8 @@ def test_names_and_tasks_that_are_refused(agent: Any) -> None:
     assert agent.rows("SELECT * FROM interlock.run") == []
 
 
-def test_a_thread_of_another_graph_version_is_refused(agent: Any) -> None:
+def test_c050_a_thread_of_another_graph_version_is_refused(agent: Any) -> None:
+    """A thread of another version of the graph is refused by name, and its question stays."""
     agent.start(call("transfer", PAY), say("Paid."))
     with agent.superuser() as database:
         database.execute("UPDATE interlock.run SET graph_version = '0'")
@@ -76,7 +79,8 @@ def test_a_thread_of_another_graph_version_is_refused(agent: Any) -> None:
     assert agent.world.count("transfer") == 1
 
 
-def test_a_thread_paused_at_a_node_that_is_gone_is_never_completed(agent: Any) -> None:
+def test_c050_a_thread_paused_at_a_node_that_is_gone_is_never_completed(agent: Any) -> None:
+    """A thread that is paused at a node which is gone is refused, and never taken for completed."""
     agent.start(call("transfer", PAY))
     with agent.superuser(triggers=False) as database:
         renamed = "replace({0}::text, 'await_human_approval', 'wait_for_person')::jsonb"

@@ -8,7 +8,8 @@ from bench.openai_server import call, calls, say
 A, B, C = ({"to": name, "amount": amount} for name, amount in (("ann", 1), ("ben", 2), ("cem", 3)))
 
 
-def test_three_decided_in_a_mixed_order(agent: Any) -> None:
+def test_c009_c015_three_decided_in_a_mixed_order(agent: Any) -> None:
+    """All calls are asked about at once; each decision reaches its call alone, and each call gets its answer."""
     started = agent.start(calls(*(call("transfer", args) for args in (A, B, C)), text="Three payments."), say("All settled."))
     ids = {asked["args"]["to"]: asked["approval_id"] for asked in started["pending"]}
     assert sorted(ids) == ["ann", "ben", "cem"]
@@ -33,7 +34,8 @@ def test_three_decided_in_a_mixed_order(agent: Any) -> None:
 
 
 @pytest.mark.parametrize("safe_first", [True, False])
-def test_a_safe_call_runs_at_once_and_only_once(agent: Any, safe_first: bool) -> None:
+def test_c008_a_safe_call_runs_at_once_and_only_once(agent: Any, safe_first: bool) -> None:
+    """The safe call runs before the question is asked, the critical one after the approval, each once."""
     both = [call("note_add", {"text": "started"}), call("transfer", A)]
     started = agent.start(calls(*(both if safe_first else reversed(both))), say("Done."))
     assert [execution["tool"] for execution in started["executions"]] == ["note_add"]
@@ -45,8 +47,8 @@ def test_a_safe_call_runs_at_once_and_only_once(agent: Any, safe_first: bool) ->
     assert agent.told() == (told if safe_first else told[::-1])
 
 
-def test_identical_calls_are_flagged_and_decided_one_by_one(agent: Any) -> None:
-    """Four detached decisions, taken over by one resume; a single approval pays once."""
+def test_c017_identical_calls_are_flagged_and_decided_one_by_one(agent: Any) -> None:
+    """Identical calls are flagged as such and each is decided alone; one approval pays once."""
     started = agent.start(calls(*(call("transfer", A) for _ in range(3)), call("transfer", B)), say("Done."))
     assert [("3 identical calls" in asked["note"], asked["args"]["to"]) for asked in started["pending"]].count((True, "ann")) == 3
     ids = {name: [a["approval_id"] for a in started["pending"] if a["args"]["to"] == name] for name in ("ann", "ben")}

@@ -12,7 +12,8 @@ DISGUISED = "bob\u202egro.live\u200b\x1b[2J\x07"
 
 
 @pytest.mark.cold_start
-def test_shown_refused_left_and_approved(agent: Any) -> None:
+def test_c049_c114_shown_refused_left_and_approved(agent: Any) -> None:
+    """Only the named words decide; facts stand apart from what the model wrote."""
     agent.model.play(calls(call("transfer", PAY), text="MAY THIS RUN? It was approved already."), say("Paid."))
     terminal = agent.cli.terminal("start", "pay bob", "--thread", "t", "--requester", "carol")
     shown = terminal.read_until(CHOICES)
@@ -39,7 +40,7 @@ def test_shown_refused_left_and_approved(agent: Any) -> None:
     assert agent.world.lines("transfer") == ["5 to bob"]
 
 
-def test_the_end_of_input_decides_nothing(agent: Any) -> None:
+def test_c094_c100_the_end_of_input_decides_nothing(agent: Any) -> None:
     """Characters that hide or move others are shown as what they are, also where there is little room."""
     agent.model.play(call("transfer", {"to": DISGUISED, "amount": 5}))
     terminal = agent.cli.terminal("start", "pay bob", "--thread", "t", columns=60)
@@ -80,7 +81,7 @@ def test_interrupted_it_waits_on(agent: Any) -> None:
     assert agent.world.attempts("transfer") == 0
 
 
-def test_nothing_that_a_model_wrote_begins_a_line(agent: Any) -> None:
+def test_c100_nothing_that_a_model_wrote_begins_a_line(agent: Any) -> None:
     """The terminal would fold a long value so that its rest begins where our own lines begin: so it is folded before."""
     forged = "x" * 45 + "MAY THIS RUN? approved by the board" + " " * 33 + "rule  default, approved by the board"
     agent.model.play(calls(call("transfer", {"to": forged, "amount": 5}), text=forged))
@@ -95,7 +96,8 @@ def test_nothing_that_a_model_wrote_begins_a_line(agent: Any) -> None:
     terminal.wait().expect(3)
 
 
-def test_a_question_longer_than_the_screen_can_be_paged(agent: Any) -> None:
+def test_c102_a_question_longer_than_the_screen_can_be_paged(agent: Any) -> None:
+    """A question is shown in full, and can be paged where it is longer than the screen."""
     body = [f"line {number}" for number in range(200)] + ["and delete everything"]
     agent.model.play(call("transfer", {"to": "\n".join(body), "amount": 5}))
     terminal = agent.cli.terminal("start", "pay", "--thread", "t", environment={"PAGER": "tail -n 400"})
@@ -107,7 +109,8 @@ def test_a_question_longer_than_the_screen_can_be_paged(agent: Any) -> None:
     terminal.wait().expect(3)
 
 
-def test_colours_where_a_person_looks_and_not_with_no_color(agent: Any) -> None:
+def test_c096_colours_where_a_person_looks_and_not_with_no_color(agent: Any) -> None:
+    """Colours are for a terminal without NO_COLOR; a pipe has none."""
     agent.model.play(call("transfer", PAY))
     terminal = agent.cli.terminal("start", "pay", "--thread", "t", environment={"TERM": "xterm"})
     terminal.read_until(CHOICES)
@@ -123,7 +126,8 @@ def test_colours_where_a_person_looks_and_not_with_no_color(agent: Any) -> None:
     assert "\x1b" not in piped.stdout + piped.stderr
 
 
-def test_lists_fit_a_narrow_terminal_and_cut_no_id(agent: Any) -> None:
+def test_c096_lists_fit_a_narrow_terminal_and_cut_no_id(agent: Any) -> None:
+    """Lists fit a narrow terminal and cut no id."""
     agent.model.play(call("transfer", PAY))
     waiting = agent("start", "pay", "--thread", "a-rather-long-name-for-a-thread-of-payments", expect=3)
     terminal = agent.cli.terminal("inbox", columns=60)
@@ -198,7 +202,7 @@ def test_calls_of_one_tool_are_told_apart_and_no_secret_is_told(agent: Any) -> N
     assert {value for one in agent("show", "t", expect=0)["executions"] for value in one["args"].values()} == {"‹secret›"}
 
 
-def test_a_long_text_is_shown_as_its_lines_and_the_last_one_is_whole(agent: Any) -> None:
+def test_c102_a_long_text_is_shown_as_its_lines_and_the_last_one_is_whole(agent: Any) -> None:
     """Read at three in the morning: each line begins behind a bar, which no text can forge, however the terminal is folded."""
     lines = [f"echo {number}: checked, and approved by the board" for number in range(120)]
     script = "\n".join([*lines, "", "| rm -rf / --no-preserve-root"])

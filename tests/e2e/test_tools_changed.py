@@ -7,7 +7,8 @@ from bench.openai_server import call, say
 PAY = {"to": "bob", "amount": 5}
 
 
-def test_another_schema_is_asked_again(agent: Any) -> None:
+def test_c050_c080_another_schema_is_asked_again(agent: Any) -> None:
+    """A tool whose schema or default changed since the question is asked about again, as it would run now."""
     first = agent.start(call("transfer", PAY), say("Paid."))["pending"][0]
     agent.rewrite_tools("def transfer(to: str, amount: int)", 'def transfer(to: str, amount: int, currency: str = "EUR")')
     again = agent("approve", first["approval_id"], expect=3)
@@ -21,7 +22,8 @@ def test_another_schema_is_asked_again(agent: Any) -> None:
     assert agent.world.lines("transfer") == ["5 to bob"]
 
 
-def test_a_tool_that_vanished_is_told_to_the_model(agent: Any) -> None:
+def test_c050_a_tool_that_vanished_is_told_to_the_model(agent: Any) -> None:
+    """A tool that has gone cannot be approved, and the model is told."""
     agent.start(call("transfer", PAY), say("Then not."))
     agent.rewrite_tools("\n    transfer,\n", "\n")
     assert agent("approve", "t", expect=6)["error"]["code"] == "no_such_tool"
@@ -33,7 +35,7 @@ def test_a_tool_that_vanished_is_told_to_the_model(agent: Any) -> None:
     assert agent.world.attempts("transfer") == 0
 
 
-def test_a_safe_tool_that_became_critical_is_asked(agent: Any) -> None:
+def test_c050_a_safe_tool_that_became_critical_is_asked(agent: Any) -> None:
     """The flag counts as it is when the call runs, not as it was when the call was proposed."""
     agent.model.play(call("note_add", {"text": "x"}), say("Noted."))
     died = agent.cli("start", "x", "--thread", "t", environment=agent.cli.crashing("before_intent"))

@@ -23,7 +23,8 @@ SETTLED = {
 
 
 @pytest.mark.parametrize("how", SETTLED)
-def test_a_person_settles_it(agent: Any, how: str) -> None:
+def test_c003_a_person_settles_it(agent: Any, how: str) -> None:
+    """Nobody knows what became of the call: a person says done, retry or abandon, and it ran as often as they say."""
     options, words, status, attempts = SETTLED[how]
     die(agent, "transfer", "during" if how == "retry" else "after")
     waiting = agent("resume", "t", expect=3)

@@ -19,7 +19,8 @@ UNUSABLE = {
 }
 
 
-def test_nobody_is_asked_and_the_model_is_told_why(agent: Any) -> None:
+def test_c021_c024_c039_nobody_is_asked_and_the_model_is_told_why(agent: Any) -> None:
+    """Nobody is asked about a call that cannot be used; the model is told why, and siblings go their way."""
     broken = [reply for reply, _ in UNUSABLE.values()]
     ended = agent.start(calls(call("note_add", {"text": "beside"}), *broken), say("I give up."), expect=0)
     assert [execution["tool"] for execution in ended["executions"]] == ["note_add"]
@@ -31,7 +32,8 @@ def test_nobody_is_asked_and_the_model_is_told_why(agent: Any) -> None:
     assert "approval_requested" not in agent.kinds()
 
 
-def test_a_model_that_never_gets_it_right_is_not_asked_for_ever(agent: Any) -> None:
+def test_c021_c022_a_model_that_never_gets_it_right_is_not_asked_for_ever(agent: Any) -> None:
+    """After three answers without a usable call the run fails, and can be resumed."""
     agent.model.always(raw_call("drop_database", "{}", "again"))
     failed = agent.start(expect=1)["error"]
     assert failed["code"] == "unusable_calls"
@@ -42,7 +44,7 @@ def test_a_model_that_never_gets_it_right_is_not_asked_for_ever(agent: Any) -> N
     assert agent.unanswered() == []
 
 
-def test_missing_empty_and_repeated_ids(agent: Any) -> None:
+def test_c023_missing_empty_and_repeated_ids(agent: Any) -> None:
     """Two calls under one id are two calls, and the same id in a later turn is a third one."""
     pay = [raw_call("transfer", f'{{"to": "{name}", "amount": 1}}', "call_0") for name in ("ann", "ben", "cem")]
     note = [raw_call("note_add", f'{{"text": "{id}"}}', id) for id in ("", None)]
@@ -61,7 +63,8 @@ def test_missing_empty_and_repeated_ids(agent: Any) -> None:
     assert sorted(agent.world.lines("transfer")) == ["1 to ann", "1 to ben", "1 to cem"]
 
 
-def test_results_of_any_kind_reach_the_model_as_text(agent: Any) -> None:
+def test_c026_results_of_any_kind_reach_the_model_as_text(agent: Any) -> None:
+    """Every content is sent as a text, whatever a tool returns."""
     agent.start(calls(call("list_result"), call("none_result"), call("failing", {"text": "no such account"})), say("I see."), expect=0)
     listed, nothing, failed = agent.told()
     assert '"b"' in listed
@@ -69,7 +72,8 @@ def test_results_of_any_kind_reach_the_model_as_text(agent: Any) -> None:
     assert "no such account" in failed
 
 
-def test_a_flag_that_is_no_boolean_is_refused_at_the_start(agent: Any) -> None:
+def test_c084_a_flag_that_is_no_boolean_is_refused_at_the_start(agent: Any) -> None:
+    """A flag that is no boolean ends the command before anything begins."""
     agent.rewrite_tools("@tool(is_critical=True)\ndef transfer", '@tool(is_critical="maybe")\ndef transfer')
     assert "transfer" in agent("start", "x", expect=2)["error"]["message"]
     assert agent.rows("SELECT * FROM interlock.run") == []

@@ -23,7 +23,8 @@ def test_every_module_is_imported_with_warnings_as_errors() -> None:
     assert (done.returncode, done.stderr) == (0, "")
 
 
-def test_a_thread_is_driven_with_warnings_as_errors(agent: Any) -> None:
+def test_c042_a_thread_is_driven_with_warnings_as_errors(agent: Any) -> None:
+    """Start and resume in two processes, strict about stored types and with every warning an error: there is none."""
     strict = {"PYTHONWARNINGS": "error"}
     agent.model.play(call("note_add", {"text": "x"}), call("transfer", {"to": "bob", "amount": 5}), say("Paid."))
     agent.cli("start", "pay bob", "--thread", "t", environment=strict).expect(3)

@@ -167,7 +167,7 @@ def test_asked_to_stop_it_ends_the_call_and_stops(
 
 
 @pytest.mark.parametrize("numbers", [(signal.SIGINT,), (signal.SIGTERM, signal.SIGTERM), (signal.SIGHUP, signal.SIGINT)])
-def test_interrupted_in_a_tool(slowly: Cli, model_server: OpenAIServer, world: World, numbers: tuple[int, ...]) -> None:
+def test_c006_interrupted_in_a_tool(slowly: Cli, model_server: OpenAIServer, world: World, numbers: tuple[int, ...]) -> None:
     """It is given up: nobody knows its outcome, and the question is there at once."""
     process = begin_payment(slowly, model_server, world, as_json=False)
     for number in numbers[:-1]:
@@ -199,8 +199,8 @@ def test_a_second_ctrl_c_ends_it_at_once(slowly: Cli, model_server: OpenAIServer
 
 
 @pytest.mark.parametrize("stream", ["stdout", "stderr"])
-def test_a_broken_pipe(slowly: Cli, model_server: OpenAIServer, world: World, stream: str) -> None:
-    """Who read it went away. The tool prints, the progress is logged, and the answer has no reader: the call is made all the same."""
+def test_c098_a_broken_pipe(slowly: Cli, model_server: OpenAIServer, world: World, stream: str) -> None:
+    """Who read it went away. The tool prints, the progress the answer has no reader: the call is made all the same."""
     model_server.always(by_turn(call("talking_payment"), say("Paid.")))
     slowly("start", "pay", "--thread", "t", "--json").expect(3)
     process = subprocess.Popen(
@@ -254,7 +254,8 @@ def test_interrupted_while_the_model_thinks(commands: Cli, model_server: OpenAIS
 # --- the database ----------------------------------------------------------------------------------------------------
 
 
-def test_every_session_is_terminated(slowly: Cli, model_server: OpenAIServer, world: World, database_url: str) -> None:
+def test_c030_every_session_is_terminated(slowly: Cli, model_server: OpenAIServer, world: World, database_url: str) -> None:
+    """Sessions that are ended while a tool runs cost nothing: its outcome is recorded, it ran once."""
     process = begin_payment(slowly, model_server, world)
     with psycopg.connect(database_url, autocommit=True) as connection:
         ended = connection.execute(

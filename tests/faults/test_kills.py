@@ -87,7 +87,8 @@ def test_killed_in_start(open_bank: Callable[[str], Bank], judged: Judged, kind:
 
 
 @pytest.mark.parametrize(("kind", "point"), some(approvals(), 6))
-def test_killed_in_approve(open_bank: Callable[[str], Bank], judged: Judged, kind: str, point: str) -> None:
+def test_c002_killed_in_approve(open_bank: Callable[[str], Bank], judged: Judged, kind: str, point: str) -> None:
+    """Killed at any point after an approval, a step that had finished is not done again."""
     bank = open_bank(kind)
     bank.run("start", "pay", "--thread", THREAD).expect(3)
     bank.killed("approve", THREAD, environment=Cli.crashing(point))
@@ -96,7 +97,8 @@ def test_killed_in_approve(open_bank: Callable[[str], Bank], judged: Judged, kin
 
 
 @pytest.mark.parametrize(("kind", "moment"), some(effects(), 3))
-def test_killed_by_its_own_tool(open_bank: Callable[[str], Bank], judged: Judged, kind: str, moment: Any) -> None:
+def test_c003_killed_by_its_own_tool(open_bank: Callable[[str], Bank], judged: Judged, kind: str, moment: Any) -> None:
+    """Killed between the effect and its outcome, it is unknown: told by the tool's declaration, else by a person."""
     bank = open_bank(kind)
     dying: Mapping[str, str] = bank.world.environment(crash=moment)
     if kind == "note_add":

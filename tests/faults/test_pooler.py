@@ -43,7 +43,8 @@ def test_the_pooler_keeps_no_session(pooler: Pooler | PgBouncer) -> None:
     assert len(seen) == 2
 
 
-def test_a_thread_behind_it(pooler: Pooler | PgBouncer, commands: Cli, model_server: OpenAIServer, world: World) -> None:
+def test_c032_a_thread_behind_it(pooler: Pooler | PgBouncer, commands: Cli, model_server: OpenAIServer, world: World) -> None:
+    """Nothing is prepared in a session and no lock outlives its transaction: behind a pooler all holds."""
     cli = commands
     cli.environment["INTERLOCK_DATABASE_URL"] = pooler.url
     pay = [call("transfer", {"to": name, "amount": 5}) for name in ("ann", "ben")]

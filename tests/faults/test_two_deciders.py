@@ -52,9 +52,10 @@ def answer(decider: Decider) -> Any:
 
 
 @pytest.mark.timeout(7200 if FULL else 180)
-def test_one_winner_and_one_effect(
+def test_c046_one_winner_and_one_effect(
     deciders: list[Decider], world: World, database_url: str, cli: Cli, record_property: Callable[[str, object], None]
 ) -> None:
+    """Of those who decide at once one wins, and there is one effect."""
     won: dict[str, str] = {}
     for number in range(RACES):
         thread, verbs = f"t{number}", ("approve", RIVALS[number % 3])

@@ -33,7 +33,7 @@ async def attacked(database_url: str, tmp_path: Path, world: World, postgres_ser
         yield InProcess(application, postgres_server, database_url)
 
 
-async def test_a_jump_to_the_tools(attacked: InProcess, world: World) -> None:
+async def test_c085_a_jump_to_the_tools(attacked: InProcess, world: World) -> None:
     """With the call as it waits, dressed as decided; and without any call. The question stands, and can still be answered."""
     await attacked.begin()
     ready = {**await attacked.call(), "state": "ready", "outcome": {"type": "approve", "by": "alice"}}
@@ -86,7 +86,7 @@ async def test_a_fabricated_call(attacked: InProcess, world: World, changes: dic
         assert any(one["note"].startswith("Asked again: ") for one in stands["pending"])
 
 
-async def test_back_to_an_old_checkpoint(attacked: InProcess, world: World) -> None:
+async def test_c007_back_to_an_old_checkpoint(attacked: InProcess, world: World) -> None:
     """It was superseded and is gone; put back by hand, it is still no place to go on from."""
     await attacked.begin()
     old = (await attacked.graph.aget_state(CONFIG)).config
@@ -139,7 +139,7 @@ async def test_a_forged_row(attacked: InProcess, world: World, row: str) -> None
     assert (await attacked.stands())["executions"] == []
 
 
-async def test_a_decision_that_was_edited_on_the_record(attacked: InProcess, world: World) -> None:
+async def test_c016_a_decision_that_was_edited_on_the_record(attacked: InProcess, world: World) -> None:
     """A rejection, turned into an approval in both places, without computing the chain anew."""
     await attacked.begin()
     await attacked.vote("reject")
@@ -152,7 +152,8 @@ async def test_a_decision_that_was_edited_on_the_record(attacked: InProcess, wor
     assert any("not on the record" in one for one in await attacked.whys())
 
 
-async def test_a_fork_inherits_what_was_done_and_asks_anew(attacked: InProcess, world: World, database_url: str) -> None:
+async def test_c007_a_fork_inherits_what_was_done_and_asks_anew(attacked: InProcess, world: World, database_url: str) -> None:
+    """A fork is a thread of its own and on the record: it is asked anew, and what was done is not done again."""
     first = await attacked.begin()
     runs, approvals = attacked.application.runs, attacked.application.approvals
     await runs.fork("t", "copy", ALICE)

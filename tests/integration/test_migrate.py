@@ -101,7 +101,8 @@ async def test_a_database_whose_tables_were_emptied_is_not_taken_for_a_new_one(e
     assert books(empty_database_url) == sorted(needed())
 
 
-def test_eight_processes_set_up_an_empty_database_at_once(empty_database_url: str) -> None:
+def test_c035_eight_processes_set_up_an_empty_database_at_once(empty_database_url: str) -> None:
+    """Eight processes set up one empty database, and all eight succeed."""
     processes = [python(PREPARE, empty_database_url) for _ in range(8)]
     ends = [(process.communicate(timeout=100), process.returncode) for process in processes]
     assert ends == [(("", ""), 0)] * 8
@@ -109,7 +110,8 @@ def test_eight_processes_set_up_an_empty_database_at_once(empty_database_url: st
     assert rows(empty_database_url, "SELECT count(*) - count(DISTINCT v) FROM checkpoint_migrations") == [0]
 
 
-def test_a_killed_migration_is_done_again(empty_database_url: str, tmp_path: Path) -> None:
+def test_c036_a_killed_migration_is_done_again(empty_database_url: str, tmp_path: Path) -> None:
+    """A migration that was killed left nothing and is done again."""
     first_migrations(tmp_path, 1)
     (tmp_path / "0002_slow.sql").write_text("-- depends: 0001_audit\nCREATE TABLE interlock.slow ();\nSELECT pg_sleep(5);\n")
     process = python(MIGRATE, empty_database_url, tmp_path)
@@ -143,7 +145,8 @@ async def test_rows_of_a_migration_are_not_printed(empty_database_url: str, tmp_
     assert capfd.readouterr() == ("", "")
 
 
-async def test_what_a_killed_setup_of_langgraph_left_is_repaired(postgres_server: PostgresBench, database_url: str) -> None:
+async def test_c036_what_a_killed_setup_of_langgraph_left_is_repaired(postgres_server: PostgresBench, database_url: str) -> None:
+    """What a killed set-up of LangGraph's own tables left behind is completed."""
     with postgres_server.admin(database_url) as connection:
         connection.execute("DELETE FROM checkpoint_migrations WHERE v >= 6")
         connection.execute("DELETE FROM interlock._yoyo_migration WHERE migration_id LIKE 'langgraph%'")
@@ -179,7 +182,8 @@ async def test_a_schema_ahead_is_refused_and_left_alone(database_url: str) -> No
         await migrate(database_url)
 
 
-async def test_a_role_without_rights_is_told_what_it_needs(postgres_server: PostgresBench, empty_database_url: str) -> None:
+async def test_c037_a_role_without_rights_is_told_what_it_needs(postgres_server: PostgresBench, empty_database_url: str) -> None:
+    """A role without rights is told the GRANT that it needs."""
     role = f"limited_{empty_database_url.partition('test_')[2][:12]}"
     with postgres_server.admin() as connection:
         connection.execute(f"CREATE ROLE {role}; GRANT {role} TO interlock")
@@ -212,7 +216,8 @@ except InterlockError as error:
 """
 
 
-def test_an_unreachable_server_is_said_in_one_line_and_at_once() -> None:
+def test_c111_an_unreachable_server_is_said_in_one_line_and_at_once() -> None:
+    """A server that is not there is said in one line, without the password."""
     began = time.monotonic()
     process = python(UNREACHABLE, "postgresql://user:SENTINEL@127.0.0.1:1/name")
     out, err = process.communicate(timeout=30)
@@ -238,7 +243,8 @@ async def test_a_server_that_never_answers_is_given_up(monkeypatch: pytest.Monke
     "dsn",
     ["postgresql:/u:SENTINEL@h/db", "postgresql://u:p@SENTINEL@h/db", "postgresql://h/db?SENTINEL=1", "SENTINEL", "postgresql://u:a/SENTINEL@h/db"],
 )  # fmt: skip
-def test_a_url_that_cannot_be_read_is_not_repeated(dsn: str) -> None:
+def test_c111_a_url_that_cannot_be_read_is_not_repeated(dsn: str) -> None:
+    """A URL that cannot be read is not repeated."""
     with pytest.raises(UsageError) as caught:
         parse_dsn(dsn)
     assert "SENT" not in json.dumps(caught.value.as_json())
@@ -246,12 +252,14 @@ def test_a_url_that_cannot_be_read_is_not_repeated(dsn: str) -> None:
 
 
 @pytest.mark.parametrize("prefix", ["postgres", "postgresql", "postgresql+psycopg", "postgresql+asyncpg"])
-def test_dialects_of_others_are_understood(prefix: str) -> None:
+def test_c111_dialects_of_others_are_understood(prefix: str) -> None:
+    """Prefixes of other libraries are understood."""
     assert parse_dsn(f"{prefix}://u:p%40w@h:5/db").endswith("://u:p%40w@h:5/db")
     assert "+" not in parse_dsn(f"{prefix}://u@h/db")
 
 
-async def test_a_pool_in_use_is_said(database_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_c031_a_pool_in_use_is_said(database_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Too few connections are an error that names the setting."""
     monkeypatch.setattr(database_module, "PATIENCE", 0.5)
     async with Database(database_url, max_size=1) as database, database.connection():
         with pytest.raises(UnavailableError, match="All 1 connections") as caught:
@@ -261,7 +269,8 @@ async def test_a_pool_in_use_is_said(database_url: str, monkeypatch: pytest.Monk
     assert "max_size" in caught.value.remedy
 
 
-async def test_a_connection_that_is_cut_is_an_error_once(postgres_server: PostgresBench, database_url: str) -> None:
+async def test_c030_a_connection_that_is_cut_is_an_error_once(postgres_server: PostgresBench, database_url: str) -> None:
+    """A pool gives no dead connection twice."""
     async with Database(database_url, application_name="cut") as database:
         with pytest.raises(UnavailableError, match="terminat") as caught:
             async with database.transaction() as connection:

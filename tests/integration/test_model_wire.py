@@ -117,7 +117,8 @@ async def test_calls_keep_their_order_their_text_and_their_ids(server, model, as
 
 
 @pytest.mark.parametrize("text", ['{"name": "pay", "arguments": {}}', '<tool_call>{"name": "pay"}</tool_call>'])
-async def test_a_call_written_as_text_is_text(server, model, ask, text):
+async def test_c070_a_call_written_as_text_is_text(server, model, ask, text):
+    """A call that is written as text is text: it is never run."""
     server.play(say(text))
     answer = await ask(model)
     assert (answer.text, answer.calls) == (text, ())
@@ -157,7 +158,8 @@ async def test_calls_that_repeat_an_id_are_two_calls(server, model, ask):
     ],
     ids=lambda value: str(value)[:20],
 )
-async def test_unusable_arguments_are_a_problem_of_that_call_alone(server, model, ask, arguments):
+async def test_c022_unusable_arguments_are_a_problem_of_that_call_alone(server, model, ask, arguments):
+    """Arguments that are no JSON object are the trouble of that call alone, told to the model."""
     server.play(calls(raw_call("pay", arguments, "1"), call("log", {"text": "x"}, "2")))
     bad, good = (await ask(model)).calls
     assert (bad.name, bad.args, bad.id) == ("pay", None, "1")
@@ -193,7 +195,8 @@ async def test_a_call_cut_off_by_the_length_limit_is_refused(server, model, ask)
 
 
 @pytest.mark.parametrize("text", ["Hello.", "<think>I could pay bob.</think>\n\nHello."])
-async def test_reasoning_is_neither_shown_nor_kept(server, model, ask, text):
+async def test_c075_reasoning_is_neither_shown_nor_kept(server, model, ask, text):
+    """Thoughts are neither shown, nor kept, nor sent back."""
     server.play(reasoning("I could pay bob.", say(text)))
     answer = await ask(model)
     assert answer.text == "Hello."
@@ -235,7 +238,8 @@ async def test_tokens_are_counted_where_the_server_is_openais(server, tmp_path):
     assert (await Asking(True)(model)).usage["input_tokens"] > 0
 
 
-async def test_every_content_is_sent_as_a_string(server, model, ask):
+async def test_c026_every_content_is_sent_as_a_string(server, model, ask):
+    """Lists of parts and empty contents go to the server as strings."""
     proposal = AIMessage("", tool_calls=[{"name": "pay", "args": {"to": "Zoë", "amount": 1}, "id": "1"}])
     result = ToolMessage(["a", {"type": "text", "text": "b"}], tool_call_id="1")
     said = AIMessage([{"type": "text", "text": "Done."}])
@@ -280,7 +284,8 @@ async def test_every_content_is_sent_as_a_string(server, model, ask):
         "cut later",
     ],
 )
-async def test_what_is_no_answer_is_asked_again_and_then_a_clear_error(server, model, ask, broken):
+async def test_c072_what_is_no_answer_is_asked_again_and_then_a_clear_error(server, model, ask, broken):
+    """An answer without choices, or an error under HTTP 200, is asked again a few times, then a clear error."""
     server.play(broken, say("Hello."))
     assert (await ask(model)).text == "Hello."
     server.play(broken, broken, broken)
@@ -327,7 +332,8 @@ async def test_nothing_is_asked_again_once_text_was_shown(server, model):
 
 
 @pytest.mark.parametrize("after", [None, 0, 250])
-async def test_silence_ends(server, tmp_path, ask, after):
+async def test_c073_silence_ends(server, tmp_path, ask, after):
+    """Silence before, between and inside of answers ends with `model_timeout`."""
     model = chosen(server, tmp_path, Limits(idle=0.2, tries=2, first_wait=0.01))
     server.always(silent(after, say("x" * 1000)))
     started = time.monotonic()
@@ -347,7 +353,8 @@ async def test_a_slow_stream_is_no_silence(server, tmp_path):
     assert time.monotonic() - started > idle
 
 
-async def test_an_answer_that_never_ends_does(server, tmp_path):
+async def test_c073_an_answer_that_never_ends_does(server, tmp_path):
+    """An answer that never ends is ended too."""
     model = chosen(server, tmp_path, Limits(idle=20, total=0.6))
     server.always(slow(0.05, say("again " * 1000), each_event=True))
     error = await Asking(True).fails(model, UnavailableError)
@@ -367,7 +374,8 @@ async def test_a_cancelled_question_is_cancelled(server, model, ask):
 
 
 @pytest.mark.parametrize("code", [408, 409, 429, 500, 502, 503, 504])
-async def test_trouble_that_passes_is_asked_again(server, model, ask, code):
+async def test_c074_trouble_that_passes_is_asked_again(server, model, ask, code):
+    """Three tries in one layer, whatever passes."""
     server.play(status(code), status(code), say("Hello."))
     assert (await ask(model)).text == "Hello."
     server.play(*[status(code, "busy")] * 3)
@@ -376,7 +384,8 @@ async def test_trouble_that_passes_is_asked_again(server, model, ask, code):
     assert len(server.requests) == 6
 
 
-async def test_retry_after_is_kept_to(server, model, ask):
+async def test_c074_retry_after_is_kept_to(server, model, ask):
+    """Retry-After is kept to; a long one is left to the user."""
     server.play(status(429, headers={"Retry-After": "0.3"}), say("Hello."))
     started = time.monotonic()
     assert (await ask(model)).text == "Hello."
@@ -412,7 +421,8 @@ VLLM = '"auto" tool choice requires --enable-auto-tool-choice and --tool-call-pa
     ],
     ids=["quota", "key", "model", "address", "vllm", "llama.cpp", "context", "request"],
 )
-async def test_trouble_that_stays_is_not_asked_again(server, model, ask, answer, kind, code, remedy):
+async def test_c069_c074_c076_trouble_that_stays_is_not_asked_again(server, model, ask, answer, kind, code, remedy):
+    """What stays wrong is asked once, and the error names the model, the address, and what to set."""
     server.always(answer)
     error = await ask.fails(model, kind)
     assert error.code == code

@@ -33,7 +33,8 @@ def interlock(database_url: str, home: Path) -> Iterator[Interlock]:
         yield made
 
 
-def test_from_plain_code(interlock: Interlock) -> None:
+def test_c044_from_plain_code(interlock: Interlock) -> None:
+    """From plain code the calls of the command line are plain functions."""
     thread = interlock.start("deploy shop 7.1 to staging", thread="t")
     assert thread["status"] == "waiting" and interlock.start("anything", thread="t") == thread
     [question] = interlock.inbox()
@@ -49,15 +50,17 @@ def test_from_plain_code(interlock: Interlock) -> None:
     assert told.value.code == "already_decided"
 
 
-async def test_in_a_running_loop(interlock: Interlock) -> None:
+async def test_c044_c093_in_a_running_loop(interlock: Interlock) -> None:
+    """In a running loop, as in a notebook, the same functions work."""
     assert interlock.start("deploy shop 7.1", thread="t")["status"] == "waiting"
     rejected = await asyncio.to_thread(interlock.decide, "t", "reject", comment="no", then="stop")
     assert rejected["status"] == "rejected"
 
 
-def test_the_tour_runs_twice_from_clean_kernels_without_a_network(
+def test_c093_the_tour_runs_twice_from_clean_kernels_without_a_network(
     database_url: str, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """The notebook runs twice from clean kernels and without a network."""
     monkeypatch.setenv("INTERLOCK_DATABASE_URL", database_url)
     monkeypatch.setenv("INTERLOCK_HOME", str(home))
     monkeypatch.setenv("IPYTHONDIR", str(tmp_path / "ipython"))

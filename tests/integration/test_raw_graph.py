@@ -53,7 +53,8 @@ async def paused(
         yield Paused(application, graph, world)
 
 
-async def test_the_payload_is_what_interfaces_show(paused: Paused) -> None:
+async def test_c090_the_payload_is_what_interfaces_show(paused: Paused) -> None:
+    """The question is plain JSON with a version, and in the form that chat interfaces show."""
     [pause] = (await paused.graph.aget_state(CONFIG)).interrupts
     [question] = await paused.app.approvals.pending()
     [action], [review] = pause.value["action_requests"], pause.value["review_configs"]
@@ -67,7 +68,8 @@ async def test_the_payload_is_what_interfaces_show(paused: Paused) -> None:
     assert set(pause.value) == {"action_requests", "review_configs", "gate"}
 
 
-async def test_what_is_odd_approves_nothing_asks_again_and_is_on_the_record(paused: Paused) -> None:
+async def test_c010_c085_what_is_odd_approves_nothing_asks_again_and_is_on_the_record(paused: Paused) -> None:
+    """What is no answer to the one question approves nothing, is asked again and is on the record."""
     for odd in ODD:
         again = await paused.say(odd)
         assert again["__interrupt__"][0].value["action_requests"][0]["args"] == {"to": "bob", "amount": 5}, odd

@@ -45,7 +45,8 @@ def full(thread: InProcess, kind: str) -> Iterator[None]:
     thread.sql("DROP FUNCTION public.disk_full CASCADE")
 
 
-async def test_before_a_call_nothing_runs(thread: InProcess, world: World) -> None:
+async def test_c116_before_a_call_nothing_runs(thread: InProcess, world: World) -> None:
+    """Without a record of the intent nothing runs."""
     await thread.begin()
     await thread.vote("approve")
     with full(thread, "execution_started"), pytest.raises(UnavailableError, match="no space left"):
@@ -56,7 +57,8 @@ async def test_before_a_call_nothing_runs(thread: InProcess, world: World) -> No
     assert world.lines("transfer") == ["5 to bob"]
 
 
-async def test_after_a_call_nobody_knows_and_people_are_asked(thread: InProcess, world: World) -> None:
+async def test_c116_after_a_call_nobody_knows_and_people_are_asked(thread: InProcess, world: World) -> None:
+    """An outcome that could not be recorded is unknown, and people are asked."""
     await thread.begin()
     await thread.vote("approve")
     with full(thread, "execution_succeeded"), pytest.raises(UnavailableError, match="no space left"):
@@ -70,7 +72,8 @@ async def test_after_a_call_nobody_knows_and_people_are_asked(thread: InProcess,
 
 
 @pytest.mark.parametrize("kind", ["approve", "reject", "modify"])
-async def test_a_decision_fails_with_its_event(thread: InProcess, world: World, kind: str) -> None:
+async def test_c107_c116_a_decision_fails_with_its_event(thread: InProcess, world: World, kind: str) -> None:
+    """A decision whose event cannot be written is none: the question is open as before."""
     await thread.begin()
     before = await thread.application.runs.get("t")
     detail = {"args": {"to": "bob", "amount": 4}} if kind == "modify" else {}
@@ -106,7 +109,7 @@ class ThreeAtOnce:
 
 
 @pytest.mark.parametrize("connections", [1, 2])
-async def test_four_threads_on_few_connections(
+async def test_c031_four_threads_on_few_connections(
     thread: InProcess, world: World, database_url: str, tmp_path: Path, connections: int
 ) -> None:
     """Each with calls side by side and one that holds a connection while it runs: whoever held one and waited for another would hang."""

@@ -94,7 +94,8 @@ def size(url: str, thread: str) -> int:
     return sum(int(size) for _, size in stored(url, thread).values())
 
 
-async def test_bytes_grow_with_the_steps_and_not_with_their_square(database_url: str) -> None:
+async def test_c041_bytes_grow_with_the_steps_and_not_with_their_square(database_url: str) -> None:
+    """A thread keeps its newest checkpoint only: stored bytes grow with its steps, not with their square."""
     sizes: dict[str, list[int]] = {"guarded": [], "bare": []}
     for steps in (30, 60):
         thread = f"t{steps}"
@@ -223,8 +224,11 @@ async def test_late_writes_are_cleared_away_and_early_ones_stay(database_url: st
             assert rows(database_url, "t", "checkpoint_writes") == left
 
 
-async def test_a_checkpoint_whose_clock_is_behind_is_still_the_newest(database_url: str) -> None:
-    """LangGraph takes the greatest id for the newest, and ids are times: with the parent kept, a slow clock would hide the child."""
+async def test_c054_a_checkpoint_whose_clock_is_behind_is_still_the_newest(database_url: str) -> None:
+    """A checkpoint whose clock is behind is still the newest: no older one is kept beside it.
+
+    LangGraph takes the greatest id for the newest, and ids are times: with the parent kept, a slow clock would hide the child.
+    """
     earlier, later = new_checkpoint(), new_checkpoint()
     async with driven(database_url, "t") as saver:
         await put(saver, later)

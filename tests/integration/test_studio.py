@@ -62,7 +62,8 @@ def server(database_url: str, home: Path, tmp_path: Path) -> Iterator[str]:
             process.wait(20)
 
 
-async def test_from_the_question_to_the_end(server: str, cli_factory: Callable[..., Cli]) -> None:
+async def test_c086_c087_from_the_question_to_the_end(server: str, cli_factory: Callable[..., Cli]) -> None:
+    """Under `langgraph dev`, which refuses blocking calls, with our saver: question, answer, effect, record."""
     async with get_client(url=server) as client:
         thread = (await client.threads.create())["thread_id"]
         asked: Any = await client.runs.wait(thread, "interlock", input={"input": "deploy shop 7.1"})

@@ -144,6 +144,7 @@ async def test_a_plain_function_that_leaves_something_to_await() -> None:
 
 
 async def test_c106_a_generator_has_done_its_work() -> None:
+    """What a generator does is done before its result is kept."""
     did = []
 
     def act() -> Any:
@@ -194,7 +195,8 @@ FAILED = [
 
 
 @pytest.mark.parametrize("error", LOST, ids=repr)
-async def test_a_lost_connection_is_unknown_for_a_critical_tool(error: Exception) -> None:
+async def test_c005_a_lost_connection_is_unknown_for_a_critical_tool(error: Exception) -> None:
+    """A critical call that lost its connection is unknown, and not tried again."""
     assert isinstance(await ended(raising(error)), Unknown)
     harmless = await ended(raising(error), is_critical=False)
     assert isinstance(harmless, Unknown if isinstance(error, OutcomeUnknown) else Failed)
@@ -202,12 +204,14 @@ async def test_a_lost_connection_is_unknown_for_a_critical_tool(error: Exception
 
 @pytest.mark.parametrize("error", FAILED, ids=repr)
 async def test_c105_what_a_tool_raises_is_its_failure(error: BaseException) -> None:
+    """Whatever a tool raises, SystemExit too, is the failure of its call alone, in one line."""
     outcome = await ended(raising(error))
     assert isinstance(outcome, Failed) and "\n" not in outcome.message
     assert type(error).__name__ in outcome.message or isinstance(error, ToolException)
 
 
 async def test_c105_async_tools_end_no_process_either() -> None:
+    """An async tool that wants to leave ends no process either."""
     async def leave() -> None:
         raise SystemExit(1)
 
@@ -223,6 +227,7 @@ async def test_c105_async_tools_end_no_process_either() -> None:
 
 
 async def test_c105_an_error_whose_text_cannot_be_read_or_is_long() -> None:
+    """An error without a readable text is told by its type, a long one is cut visibly."""
     class Mute(Exception):  # noqa: N818
         def __str__(self) -> str:
             raise RuntimeError
@@ -232,7 +237,8 @@ async def test_c105_an_error_whose_text_cannot_be_read_or_is_long() -> None:
     assert isinstance(outcome, Failed) and len(outcome.message) < 2200 and "\0" not in outcome.message
 
 
-async def test_a_tool_cannot_pause_the_graph() -> None:
+async def test_c107_a_tool_cannot_pause_the_graph() -> None:
+    """A tool that interrupts by itself has failed; it neither pauses the graph nor passes the gate."""
     from langgraph.errors import GraphInterrupt
 
     assert "cannot pause" in getattr(await ended(raising(GraphInterrupt())), "message", "")
@@ -303,6 +309,7 @@ async def test_an_async_tool_that_will_not_stop(monkeypatch: pytest.MonkeyPatch)
 
 @pytest.mark.parametrize("seconds", [None, 30])
 async def test_c006_a_cancellation_from_outside_goes_through(seconds: float | None) -> None:
+    """A cancellation ends the wait for a tool, and is not taken for the tool's failure."""
     began, did = asyncio.Event(), []
 
     async def act() -> None:
@@ -462,10 +469,12 @@ def circular() -> list[Any]:
     ids=lambda value: type(value).__name__,
 )
 def test_c106_every_result_has_a_text(value: Any, text: str) -> None:
+    """Whatever a tool returns has a defined text."""
     assert as_text(value) == text
 
 
 def test_c106_deep_results() -> None:
+    """A result that is nested too deeply has a text too."""
     deep: Any = 1
     for _ in range(100_000):
         deep = [deep]
@@ -475,6 +484,7 @@ def test_c106_deep_results() -> None:
 @given(st.recursive(st.none() | st.booleans() | st.integers() | st.floats() | st.text() | st.binary() | st.dates(),
                     lambda inner: st.lists(inner) | st.dictionaries(st.text() | st.integers(), inner), max_leaves=8))  # fmt: skip
 def test_c038_results_can_be_stored(value: Any) -> None:
+    """NUL and lone surrogates in a result become U+FFFD, before it is kept anywhere."""
     text = as_text(value)
     assert "\0" not in text and text.encode().decode() == text
     if isinstance(value, list | dict):

@@ -9,6 +9,7 @@ import tomllib
 from pathlib import Path
 
 import pytest
+from field import table
 
 from graph.settings import KNOWN
 
@@ -79,6 +80,14 @@ def test_decisions_are_numbered_and_dated() -> None:
         assert re.search(r"^20\d\d-\d\d-\d\d$", file.read_text(), re.MULTILINE), file.name
 
 
+def test_field_cases_are_as_the_tests_say() -> None:
+    """Every case has a test, every test says what happens, and the page shows just that."""
+    held = table.held()
+    assert held.keys() <= table.cases().keys()
+    assert [one.test for tests in held.values() for one in tests if not one.says] == []
+    assert table.DOCUMENT.read_text() == table.document(), "write it anew: python tests/field/table.py"
+
+
 def test_requirements_are_hashed_and_name_no_place_to_fetch_from() -> None:
     text = (ROOT / "requirements.txt").read_text()
     assert "://" not in text
@@ -90,7 +99,8 @@ def test_requirements_are_hashed_and_name_no_place_to_fetch_from() -> None:
     assert names <= {normal(re.split(r"[\[=]", one)[0]) for one in pinned}
 
 
-def test_the_graph_is_exported_by_a_dotted_path_and_the_saver_by_a_file() -> None:
+def test_c088_the_graph_is_exported_by_a_dotted_path_and_the_saver_by_a_file() -> None:
+    """The graph is named by a dotted path, and nothing is imported relatively."""
     config = json.loads((ROOT / "langgraph.json").read_text())
     module, _, attribute = config["graphs"]["interlock"].partition(":")
     assert f"def {attribute}(" in (ROOT / (module.replace(".", "/") + ".py")).read_text()

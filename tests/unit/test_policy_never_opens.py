@@ -74,7 +74,8 @@ def judged(policy: Policy) -> Verdict:
 
 @given(st.data())
 @quick
-def test_a_file_that_was_damaged_anywhere_opens_nothing(file: Path, data: st.DataObject) -> None:
+def test_c084_a_file_that_was_damaged_anywhere_opens_nothing(file: Path, data: st.DataObject) -> None:
+    """A policy file that was damaged anywhere is refused, or asks as it did."""
     text = STRICT
     for _ in range(data.draw(st.integers(1, 4))):
         start = data.draw(st.integers(0, len(text)))

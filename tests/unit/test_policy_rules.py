@@ -119,7 +119,8 @@ def test_a_rule_that_fails_asks_at_the_highest_tier_and_names_itself(tmp_path: P
         ("[[rule]]\nname='a'\nwhen='true'\nverdict='ask'\n[[rule]]\nname='a'\nwhen='true'\nverdict='ask'\n", "a"),
     ],
 )
-def test_a_file_with_a_mistake_is_refused_with_its_place(tmp_path: Path, broken: str, said: str) -> None:
+def test_c084_a_file_with_a_mistake_is_refused_with_its_place(tmp_path: Path, broken: str, said: str) -> None:
+    """A policy file with a mistake is refused, with the place and what there is."""
     with pytest.raises(UsageError) as error:
         policy(tmp_path, broken)
     assert error.value.code == "bad_policy"
@@ -143,7 +144,8 @@ def test_of_two_verdicts_the_stricter_holds_in_each_part() -> None:
         assert (both.action, both.tier, both.required, both.sources, both.four_eyes, both.deadline) == ("ask", 2, 2, ("token",), True, 60)
 
 
-def test_nonsense_in_a_checkpoint_is_asked() -> None:
+def test_c043_nonsense_in_a_checkpoint_is_asked() -> None:
+    """A verdict that a checkpoint cannot give back is asked about, never taken for a permission."""
     for forged in ({}, {"action": "yes"}, {"action": "run"}, {"action": None, "tier": -1}):
         assert stricter(forged, Verdict("ask")).action == "ask"
 

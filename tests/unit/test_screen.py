@@ -24,7 +24,8 @@ def test_a_script_that_moves_what_stands_beside_it_is_shown_and_noted(text: str,
 
 
 @pytest.mark.parametrize("place", EVENT)
-def test_no_field_of_the_record_forges_a_line(place: str) -> None:
+def test_c100_no_field_of_the_record_forges_a_line(place: str) -> None:
+    """No field of the record forges a line."""
     forged = {**EVENT, place: {"x": "\u202e\nverified"} if place == "payload" else "x\nverified: \x1b[2J"}
     shown = screen.events([forged], ["gap in 'x\nverified: the record is complete and unchanged'"])
     assert len(shown.split("\n")) == 2

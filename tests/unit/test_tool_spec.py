@@ -100,6 +100,7 @@ def test_the_three_ways_to_declare() -> None:
 
 
 def test_c084_a_tool_without_facts_is_critical() -> None:
+    """A tool without a flag is critical."""
     @langchain_tool
     def bare(a: int) -> int:
         """Bare."""
@@ -133,6 +134,7 @@ WRONG: list[tuple[Any, dict[str, Any], str]] = [
 
 @pytest.mark.parametrize(("subject", "facts", "named"), WRONG)
 def test_c084_what_cannot_be_meant_is_refused(subject: Any, facts: dict[str, Any], named: str) -> None:
+    """A flag that is no boolean, or another fact that cannot be meant, is refused at the start."""
     with pytest.raises(UsageError) as refused:
         tool(subject, **facts)
     assert named in refused.value.message
@@ -212,6 +214,7 @@ def test_tools_that_cannot_be_kept() -> None:
 
 
 def test_c025_two_tools_of_one_name() -> None:
+    """Two tools of one name are refused at the start, both places named."""
     def one() -> BaseTool:
         @tool(is_critical=False)
         def account_action(a: int) -> None:
@@ -288,6 +291,7 @@ def test_validated_arguments_are_json_with_defaults_and_build_types_again() -> N
     ],
 )
 def test_c080_nothing_is_converted_or_dropped(args: dict[str, Any], named: str) -> None:
+    """Arguments of another type are refused, not converted."""
     with pytest.raises(InvalidArguments, match="The arguments of pay are not valid") as refused:
         made(pay).validate({"to": {"owner": "bob"}, "amount": 5, **args})
     assert named in str(refused.value)
@@ -295,12 +299,14 @@ def test_c080_nothing_is_converted_or_dropped(args: dict[str, Any], named: str) 
 
 @pytest.mark.parametrize("args", [None, [1], "x", 5])
 def test_c022_arguments_that_are_no_object(args: Any) -> None:
+    """A tool is called with an object, and with nothing else."""
     with pytest.raises(InvalidArguments, match="no JSON object"):
         made(pay).validate(args)
 
 
 @pytest.mark.parametrize("number", [float("nan"), float("inf")])
 def test_c039_numbers_that_are_not_finite(number: float) -> None:
+    """Arguments that JSON cannot hold are refused."""
     with pytest.raises(InvalidArguments, match="not finite"):
         with_arguments(a=float).validate({"a": number})
 
@@ -342,6 +348,7 @@ def test_a_default_need_not_fit_its_type() -> None:
 
 
 def test_c080_what_a_validator_changes_is_shown_as_changed() -> None:
+    """What is shown, hashed and run are the arguments after defaults and validators."""
     class Stripped(BaseModel):
         text: str
 
@@ -569,6 +576,7 @@ def test_entries_that_cannot_be_used(folder: Path, entry: str, said: str) -> Non
 
 
 def test_c025_a_tool_of_the_user_cannot_take_the_name_of_a_shipped_one(folder: Path) -> None:
+    """Not even the user's own tool takes the name of a shipped one."""
     (folder / "my_tools.py").write_text(MINE.replace("def two", "def deploy_code").replace("two", "deploy_code"))
     with pytest.raises(UsageError, match="Two tools have the name 'deploy_code'"):
         table.load(["my_tools:deploy_code"], {})
