@@ -100,7 +100,7 @@ def test_requirements_are_hashed_and_name_no_place_to_fetch_from() -> None:
 
 
 def test_c088_the_graph_is_exported_by_a_dotted_path_and_the_saver_by_a_file() -> None:
-    """The graph is named by a dotted path, and nothing is imported relatively."""
+    """The graph is named by a dotted path: no second copy of a module is loaded from its file."""
     config = json.loads((ROOT / "langgraph.json").read_text())
     module, _, attribute = config["graphs"]["interlock"].partition(":")
     assert f"def {attribute}(" in (ROOT / (module.replace(".", "/") + ".py")).read_text()
