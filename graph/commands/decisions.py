@@ -68,7 +68,7 @@ def decide(
         decided = await deciding.decide(application, question, ballot, tier=tier, here=not detach)
         if not detach and decided.status != "pending":
             try:
-                return await go_on(application, session, question.thread_id)
+                return await go_on(application, question.thread_id)
             except InterlockError as error:
                 session.say("The decision is recorded and stands.")
                 error.data["recorded"] = True

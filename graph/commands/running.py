@@ -39,22 +39,13 @@ async def drive(application: "App", session: Session, thread_id: str, driver: An
     """Until it ends or waits. Where a person sits at a terminal, the question is asked at once."""
     from graph.asking import ask
 
-    driver = driver or driver_of(application, session)
+    driver = driver or application.driver()
     session.say(f"thread {thread_id}")
     while True:
         if not await advanced(driver, thread_id) or not session.terminal:
             return await standing(application, thread_id)
         if not await ask(application, thread_id, *await who(application, None)):
             return await standing(application, thread_id)
-
-
-def driver_of(application: "App", session: Session) -> Any:
-    driver = application.driver()
-    if driver.ports.model.is_practice:
-        from graph.practice import NOTICE
-
-        session.say(NOTICE)
-    return driver
 
 
 async def advanced(driver: Any, thread_id: str) -> bool:
@@ -73,10 +64,10 @@ async def advanced(driver: Any, thread_id: str) -> bool:
     return True
 
 
-async def go_on(application: "App", session: Session, thread_id: str) -> Shown:
+async def go_on(application: "App", thread_id: str) -> Shown:
     """After a decision: drives the thread, unless another process does, which then goes on."""
     try:
-        await advanced(driver_of(application, session), thread_id)
+        await advanced(application.driver(), thread_id)
     except BusyError as busy:
         shown = await standing(application, thread_id, driven=False)
         return Shown(shown.document, shown.text, 0, f"It is recorded. {busy.message} That process takes it up at its next step.")

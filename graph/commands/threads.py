@@ -10,7 +10,7 @@ from graph import screen, view
 from graph.commands.opening import run, who
 from graph.commands.options import As, Detach, Json, Thread, ThreadOrApproval
 from graph.commands.paging import Limit, Page
-from graph.commands.running import EXIT, advanced, drive, driver_of, go_on, seen, standing
+from graph.commands.running import EXIT, advanced, drive, go_on, seen, standing
 from graph.console import Commands, Session, Shown, width
 from graph.identity import named
 from graph.version import GRAPH_VERSION
@@ -51,7 +51,7 @@ def start(
             starter=starter, tenant=application.settings.tenant, graph_version=GRAPH_VERSION, tools_version=application.registry.version,
             detached=detach,
         )  # fmt: skip
-        driver = None if detach else driver_of(application, session)  # a mistake in the settings is told before there is a thread
+        driver = None if detach else application.driver()  # a mistake in the settings is told before there is a thread
         await application.runs.create(new)
         return await drive(application, session, thread_id, driver) if driver else await standing(application, thread_id)
 
@@ -141,7 +141,7 @@ def cancel(
         me, _ = await who(application, who_as)
         await application.runs.request_cancel(thread, me, clean(comment))
         try:
-            return await go_on(application, session, thread)
+            return await go_on(application, thread)
         except InterlockError:
             session.say("The wish is recorded and stands.")
             raise
@@ -165,7 +165,7 @@ def recover(
         if not dry_run:
             await application.remind()
         left = await application.left()
-        driver = driver_of(application, session) if left and not dry_run else None
+        driver = application.driver() if left and not dry_run else None
         codes: set[int] = set()
         rows = [await recovered(application, driver, session, run.thread_id, codes) for run in left]
         columns = ("thread_id", "status", "error")

@@ -10,7 +10,7 @@ import typer
 from graph import screen, view
 from graph.commands.opening import run
 from graph.commands.options import Json
-from graph.commands.running import advanced, driver_of
+from graph.commands.running import advanced
 from graph.console import Commands, Session, Shown, width
 from memory.errors import BusyError, InterlockError, UnavailableError
 from memory.text import message_of
@@ -54,7 +54,7 @@ class Worker:
         me = asyncio.current_task()
         for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
             asyncio.get_running_loop().add_signal_handler(number, self._stop, me)
-        driver_of(self.application, self.session)  # a mistake in the settings is told at once
+        self.application.driver()  # a mistake in the settings is told at once
         self.session.say(f"The worker has begun; it drives {self.concurrency} threads at once. SIGTERM ends it.")
         while not self.stopping.is_set():
             try:

@@ -38,6 +38,7 @@ def make_think(ports: Ports) -> Node:
         _take_a_turn(ports, thread_id)
         _refuse_if_fruitless(messages)
         refuse_if_refused_too_often(messages)
+        _tell_who_thinks(ports, messages)
         reach("think_before_model")
         on_token = None if ports.policy.holds_answers else ports.on_token  # what people may keep back is not shown while it is written
         system = "\n\n".join(text for text in (SYSTEM, told(state.get("memories"))) if text)
@@ -62,10 +63,11 @@ def _proposal(ports: Ports, answer: Answer, facts: Facts) -> dict[str, Any]:
         if not answer.text.strip():
             raise RunFailedError("The model gave an empty answer.", remedy="Resume the thread to ask again.", code="empty_answer")
         update = proposed(ports.policy, facts, message_id, answer.text)
-        return {**update, "messages": [AIMessage(answer.text, id=message_id), *update.get("messages", [])]}
+        said = AIMessage(answer.text, id=message_id, response_metadata=_written_by(ports))
+        return {**update, "messages": [said, *update.get("messages", [])]}
     named = [{"name": call["name"], "args": call["args"], "id": call["id"], "type": "tool_call"} for call in calls]
     named += [{"name": _speakable(one.name), "args": {}, "id": one.id, "type": "tool_call"} for one in unusable]
-    message = AIMessage(answer.text, id=message_id, tool_calls=named)
+    message = AIMessage(answer.text, id=message_id, tool_calls=named, response_metadata=_written_by(ports))
     waiting = next((call for call in calls if call["state"] == "waiting"), None)
     return {
         "messages": [message, *(_refusal(one) for one in unusable)],
@@ -77,6 +79,23 @@ def _proposal(ports: Ports, answer: Answer, facts: Facts) -> dict[str, Any]:
         "modification_details": None,
         "status": "running",
     }
+
+
+def _written_by(ports: Ports) -> dict[str, str]:
+    return {"model_name": ports.model.name}
+
+
+def _tell_who_thinks(ports: Ports, messages: list[AnyMessage]) -> None:
+    """Of the practice model once a thread; and where a thread goes on with another model than it began with: who decides may not know."""
+    before = next((one.response_metadata.get("model_name") for one in reversed(messages) if isinstance(one, AIMessage)), None)
+    if before == ports.model.name:
+        return
+    if before is not None:
+        ports.tell("notice", {"message": f"So far {before} has led this thread; {ports.model.name} goes on with it."})
+    if ports.model.is_practice:
+        from graph.practice import NOTICE
+
+        ports.tell("notice", {"message": NOTICE})
 
 
 def _refusal(one: Unusable) -> ToolMessage:

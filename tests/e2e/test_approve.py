@@ -22,10 +22,21 @@ def test_practice_model_deploys_after_approval(cli: Cli, agent: Any) -> None:
     assert asked["args"] == {"project_id": "shop", "version": "1.4.2", "environment": "staging"}
     assert agent.rows("SELECT count(*) FROM interlock.release") == [(0,)]
 
-    ended = cli("approve", asked["approval_id"], "--json").expect(0).json
+    approved = cli("approve", asked["approval_id"], "--json").expect(0)
+    assert "language model" not in approved.stderr, "once a thread is enough"
+    ended = approved.json
     assert ended["status"] == "completed"
     assert "1.4.2" in ended["final_answer"]
     assert agent.rows("SELECT project_id, version, environment FROM interlock.release") == [("shop", "1.4.2", "staging")]
+
+
+def test_a_thread_that_goes_on_with_another_model_says_so(agent: Any) -> None:
+    """Who approves in a shell without INTERLOCK_MODEL may not know who goes on."""
+    agent.start(call("transfer", PAY))
+    approved = agent.cli("approve", "t", environment={"INTERLOCK_MODEL": "practice"}).expect(0)
+    assert "has led this thread; practice goes on" in approved.stderr and "no language model" in approved.stderr
+    agent.start(call("transfer", PAY), say("Done."), thread="u")
+    assert "goes on" not in agent.cli("approve", "u").expect(0).stderr
 
 
 def test_the_question_is_exactly_what_design_says(agent: Any) -> None:
