@@ -13,12 +13,14 @@ import psycopg
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import WRITES_IDX_MAP, ChannelVersions, Checkpoint, CheckpointMetadata
 from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver
+from langgraph.checkpoint.serde.base import SerializerProtocol
 from psycopg import AsyncCursor
 from psycopg.rows import DictRow
 
 from memory.errors import StaleError
 from memory.leases import LeaseLostError, held, owner_name
 from memory.postgres.database import AWAY, unavailable
+from memory.postgres.stored import PlainSerializer
 
 LEASE_LOST, MOVED_ON = "IL001", "IL002"
 
@@ -32,6 +34,9 @@ class GuardedSaver(AsyncPostgresSaver):
 
     plain: Collection[str] = ()
     _followed_by_one: str | None = None
+
+    def __init__(self, conn: Any, serde: SerializerProtocol | None = None) -> None:
+        super().__init__(conn, serde=serde or PlainSerializer())
 
     UPSERT_CHECKPOINTS_SQL = """
     INSERT INTO checkpoints (thread_id, checkpoint_ns, checkpoint_id, parent_checkpoint_id, checkpoint, metadata)
