@@ -106,7 +106,7 @@ class PostgresBench:
 
     def _create(self, name: str, template: str) -> None:
         with self.admin() as connection:
-            connection.execute(f"CREATE DATABASE {name} OWNER {NAME} TEMPLATE {template}")
+            connection.execute(f"CREATE DATABASE {name} OWNER {NAME} TEMPLATE {template} STRATEGY file_copy")
 
     def _make_template(self) -> None:
         with self._lock, self.admin() as connection:

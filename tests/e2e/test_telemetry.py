@@ -20,6 +20,7 @@ def test_a_collector_gets_spans_and_numbers_and_no_values(agent: Any) -> None:
         agent("approve", "t", "--comment", "SENTINEL too", expect=3)
         agent.model.play(say("SENTINEL is said."))
         agent("resolve", "t", "--abandon", expect=0)
+    del agent.cli.environment["OTEL_EXPORTER_OTLP_ENDPOINT"]
     names = [name for name, _ in collector.spans]
     assert {"thread", "model call", "tool call", "decision", "node agent_think", "node await_human_approval"} <= set(names)
     told = dict(collector.spans)
@@ -40,10 +41,9 @@ def test_a_collector_gets_spans_and_numbers_and_no_values(agent: Any) -> None:
 
 @pytest.mark.cold_start
 def test_a_collector_that_is_away_stops_nothing_and_shows_nothing(agent: Any) -> None:
-    agent.cli.timeout = 170
-    agent.cli.environment["OTEL_EXPORTER_OTLP_ENDPOINT"] = "http://127.0.0.1:9"
-    agent.start(say("Done."), expect=0)
-    assert agent.cli("show", "t").expect(0).stderr == ""
+    agent.model.play(say("Done."))
+    done = agent.cli("start", "x", "--thread", "t", environment={"OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:9"}, timeout=170)
+    assert done.expect(0).stderr == "thread t\n"
 
 
 def test_a_protocol_that_is_not_spoken_is_told(cli: Any) -> None:

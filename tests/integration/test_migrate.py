@@ -113,15 +113,18 @@ def test_c035_eight_processes_set_up_an_empty_database_at_once(empty_database_ur
 def test_c036_a_killed_migration_is_done_again(empty_database_url: str, tmp_path: Path) -> None:
     """A migration that was killed left nothing and is done again."""
     first_migrations(tmp_path, 1)
-    (tmp_path / "0002_slow.sql").write_text("-- depends: 0001_audit\nCREATE TABLE interlock.slow ();\nSELECT pg_sleep(5);\n")
-    process = python(MIGRATE, empty_database_url, tmp_path)
-    sleeping = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event = 'PgSleep'"
-    while rows(empty_database_url, sleeping) == [0]:
-        assert process.poll() is None, process.communicate()
-        time.sleep(0.02)
-    process.kill()
-    process.communicate()
-    assert "interlock" not in tables(empty_database_url)  # as if nothing had happened
+    slow = "-- depends: 0001_audit\nCREATE TABLE interlock.slow ();\nSELECT pg_advisory_xact_lock(2, 2);\n"
+    (tmp_path / "0002_slow.sql").write_text(slow)
+    with psycopg.connect(empty_database_url) as slows_down:
+        slows_down.execute("SELECT pg_advisory_xact_lock(2, 2)")
+        process = python(MIGRATE, empty_database_url, tmp_path)
+        waiting = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND objid = 2 AND objsubid = 2 AND NOT granted"
+        while rows(empty_database_url, waiting) == [0]:
+            assert process.poll() is None, process.communicate()
+            time.sleep(0.02)
+        process.kill()
+        process.communicate()
+        assert "interlock" not in tables(empty_database_url)  # as if nothing had happened
 
     done = python(MIGRATE, empty_database_url, tmp_path)
     assert (done.communicate(timeout=100), done.returncode) == (("", ""), 0)

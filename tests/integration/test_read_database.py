@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -68,11 +69,25 @@ async def ask(port: Any, sql: str) -> Outcome:
     return await calling.call(one, one.validate({"sql": sql}), idempotency_key="k")
 
 
+@pytest.fixture(scope="module")
+def shared(postgres_server: PostgresBench) -> Iterator[Reading]:
+    """For tests that can change nothing, if what they say is true."""
+    url = postgres_server.create()
+    with opened(postgres_server, url) as made:
+        yield made
+    postgres_server.drop(url)
+
+
 @pytest.fixture
 def reading(postgres_server: PostgresBench, database_url: str) -> Iterator[Reading]:
-    made = Reading(postgres_server, database_url)
-    yield made
-    with postgres_server.admin(database_url) as database:
+    with opened(postgres_server, database_url) as made:
+        yield made
+
+
+@contextmanager
+def opened(bench: PostgresBench, url: str) -> Iterator[Reading]:
+    yield Reading(bench, url)
+    with bench.admin(url) as database:
         for (role,) in database.execute("SELECT rolname FROM pg_roles WHERE rolname LIKE '%%_' || current_database()").fetchall():
             database.execute(f"DROP OWNED BY {role}; DROP ROLE {role}")  # type: ignore[arg-type]
 
@@ -117,8 +132,8 @@ async def test_a_table_is_plain_and_aligned(reading: Reading) -> None:
         ("'日本 %s $1'", "日本 %s $1"),
     ],
 )
-async def test_any_value_has_a_text(reading: Reading, value: str, shown: str | None) -> None:
-    outcome = await reading(f"SELECT {value} AS value")
+async def test_any_value_has_a_text(shared: Reading, value: str, shown: str | None) -> None:
+    outcome = await shared(f"SELECT {value} AS value")
     if shown is None:
         assert isinstance(outcome, Failed)
     else:
@@ -169,8 +184,8 @@ def peak(*, anew: bool = False) -> int:
     "sql",
     ["SELECT 'a;-- b' AS t", "SELECT $$a;$$ AS t;", 'SELECT 1 AS ";--"', "SELECT 1 /* ; -- */", "TABLE users;; -- all\n /* of */ -- it"],
 )
-async def test_a_semicolon_ends_a_statement_only_where_it_is_one(reading: Reading, sql: str) -> None:
-    assert isinstance(await reading(sql), Returned)
+async def test_a_semicolon_ends_a_statement_only_where_it_is_one(shared: Reading, sql: str) -> None:
+    assert isinstance(await shared(sql), Returned)
 
 
 def test_a_value_cannot_pass_for_a_line_of_the_table() -> None:
@@ -221,14 +236,14 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("sql", "said"), REFUSED)
-async def test_the_database_refuses_whatever_does_not_read_the_example(reading: Reading, sql: str, said: str) -> None:
-    [base] = database_tools(reading.analytics)
+async def test_the_database_refuses_whatever_does_not_read_the_example(shared: Reading, sql: str, said: str) -> None:
+    [base] = database_tools(shared.analytics)
     one = Tool.of(base)
-    before = [reading.rows("SELECT count(*), sum(user_id), max(role) FROM interlock_analytics.users")]
+    before = [shared.rows("SELECT count(*), sum(user_id), max(role) FROM interlock_analytics.users")]
     try:
         outcome: Outcome = await calling.call(one, {"sql": sql}, idempotency_key="k")
     finally:
-        assert [reading.rows("SELECT count(*), sum(user_id), max(role) FROM interlock_analytics.users")] == before
+        assert [shared.rows("SELECT count(*), sum(user_id), max(role) FROM interlock_analytics.users")] == before
     assert isinstance(outcome, Failed) and said in outcome.message
     assert "\n" not in outcome.message
 
