@@ -25,7 +25,7 @@ demo: $(READY) ## one task that stops at a real approval
 		"$(BIN)/interlock audit $$thread --verify"
 
 test: $(READY) ## every test; starts what it needs
-	$(BIN)/python -m pytest -n auto $(ARGS)
+	$(BIN)/python -m pytest -n auto --dist worksteal $(ARGS)
 
 check: $(READY) ## lint, types, import rules, names and documents
 	@code=0; \
@@ -39,7 +39,7 @@ fix: $(READY) ## mend what the linter can mend by itself
 	$(BIN)/ruff check --fix .
 
 faults: $(READY) ## the fault suite in full: kills, freezes, 1,000 races, lost connections; prints what was survived
-	FAULTS=full $(BIN)/python -m pytest -q -n auto tests/faults $(ARGS)
+	FAULTS=full $(BIN)/python -m pytest -q -n auto --dist worksteal tests/faults $(ARGS)
 
 bench: $(READY) ## what the guard costs beside the bare saver, and memory beside the bare client, as ratios
 	$(BIN)/python benchmarks/transition.py

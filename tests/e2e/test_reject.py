@@ -37,7 +37,7 @@ def test_c018_stop_ends_the_thread_with_a_complete_history(agent: Any) -> None:
     assert len(agent.model.requests) == 1
     assert agent.unanswered() == []
     assert agent("resume", "t", expect=0) == ended
-    assert agent("inbox", expect=0) == {"pending": []}
+    assert agent("inbox", expect=0) == {"pending": [], "more": False}
 
 
 def test_an_unknown_wish_is_refused(agent: Any) -> None:
