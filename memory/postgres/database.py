@@ -64,6 +64,7 @@ class Database:
         return self._pool
 
     async def __aenter__(self) -> Self:
+        refuse_proactor(asyncio.get_running_loop())
         first: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         options = connect_options(self.dsn, self._application_name)
         self._pool = AsyncConnectionPool(
@@ -177,6 +178,13 @@ def describe(dsn: str) -> str:
     host = parts.get("host") or parts.get("hostaddr") or "the local socket"
     port = f":{parts['port']}" if parts.get("port") and not str(host).startswith("/") else ""
     return f"database {str(parts.get('dbname') or parts.get('user') or 'of the user')!r} at {host}{port}"
+
+
+def refuse_proactor(loop: object) -> None:
+    """The loop that Windows gives by default cannot wait for a database's socket."""
+    if type(loop).__name__ == "ProactorEventLoop":
+        remedy = "Use WSL, or run under asyncio.SelectorEventLoop."
+        raise UnavailableError("PostgreSQL cannot be used under Windows' ProactorEventLoop.", remedy=remedy, code="wrong_loop")
 
 
 def connect_options(dsn: str, application_name: str = "interlock") -> dict[str, Any]:
