@@ -22,7 +22,7 @@ from memory.text import clean
 if TYPE_CHECKING:
     from graph.app import App
 
-VIEW = "It is longer than this screen: [v]iew it page by page, "
+VIEW = "This question about {tool} is longer than the screen: [v]iew it page by page, "
 CHOICES = {
     "pre_execution": "[a]pprove, [m]odify, [r]eject, [s]top, [u]ndo what was done, [e]scalate, or [l]eave it waiting? ",
     "compensation": "[a]pprove, [r]eject this undo, [s]top undoing, [e]scalate, or [l]eave it waiting? ",
@@ -80,7 +80,7 @@ async def _ballot(approval: Approval, me: Identity, text: str) -> Ballot | None:
     kind = approval.kind if approval.kind in CHOICES else "pre_execution"
     _forget_what_was_typed()
     while True:
-        choices = (VIEW if _is_longer_than_the_screen(text) else "") + CHOICES[kind]
+        choices = (VIEW.format(tool=screen.escape(approval.tool)) if _is_longer_than_the_screen(text) else "") + CHOICES[kind]
         word = await _line(screen.prose(choices.rstrip(), shutil.get_terminal_size().columns) + " ")
         if word is None:
             return None

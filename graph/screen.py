@@ -95,12 +95,18 @@ def marked(text: str, first: str, others: str, width: int | None) -> str:
 
 
 def fold(line: str, room: int | None) -> list[str]:
+    """Behind a space where there is one, else anywhere. Nothing is lost or added: joined, the pieces are the line."""
     pieces, taken = [""], 0
     for char in line:
         needed = columns_of(char)
         if room and taken + needed > room:
-            pieces.append("")
-            taken = 0
+            words, space, begun = pieces[-1].rpartition(" ")
+            taken = columns_of(begun)
+            if char == " " or not words.strip() or taken + needed > room:
+                pieces.append("")
+                taken = 0
+            else:
+                pieces[-1:] = [words + space, begun]
         pieces[-1] += char
         taken += needed
     return pieces
@@ -236,7 +242,7 @@ def table(rows: Sequence[Mapping[str, Any]], columns: Sequence[str], empty: str,
     if not rows:
         return empty
     cells = [list(columns)]
-    cells += [[escape(str("-" if row.get(name) is None else row[name])) for name in columns] for row in rows]
+    cells += [[_cell(row.get(name)) for name in columns] for row in rows]
     wide = [max(columns_of(line[index]) for line in cells) for index in range(len(columns))]
     if width and sum(wide) + 2 * (len(wide) - 1) > width:
         room = max(map(len, columns)) + 2
@@ -244,6 +250,10 @@ def table(rows: Sequence[Mapping[str, Any]], columns: Sequence[str], empty: str,
         blocks = [[marked(cell, name.ljust(room), " " * room, width) for name, cell in row] for row in named]
         return "\n\n".join("\n".join(block) for block in blocks)
     return "\n".join("  ".join(pad(cell, wide[index]) for index, cell in enumerate(line)).rstrip() for line in cells)
+
+
+def _cell(value: Any) -> str:
+    return "-" if value is None else {True: "yes", False: "no"}[value] if isinstance(value, bool) else escape(str(value))
 
 
 def columns_of(text: str) -> int:

@@ -89,7 +89,9 @@ def doctor(json: Json = False) -> None:
             findings = [finding async for finding in doctor.examine(session.settings, session.tell)]
         code = next((one.exit_code for one in findings if one.state == "wrong"), 0)
         lines = [screen.finding(one.state, one.name, one.detail, one.remedy) for one in findings]
-        summed = "Nothing is wrong." if code == 0 else "Mend what is marked as wrong; `interlock doctor` looks again."
+        warned = any(one.state == "warn" for one in findings)
+        fine = "Nothing is wrong; read what is marked with warn." if warned else "Nothing is wrong."
+        summed = fine if code == 0 else "Mend what is marked as wrong; `interlock doctor` looks again."
         return Shown(doctor.as_json(findings), "\n".join(lines), code, summed)
 
     present(json, lambda: asyncio.run(work(Session(json))))

@@ -24,9 +24,10 @@ def test_all_is_well(agent: Any) -> None:
 
 def test_c069_a_model_that_calls_no_tools_is_a_warning(agent: Any) -> None:
     """`doctor` has the model call a tool, and warns where it does not."""
-    agent.model.play(say("I am ready!"))
+    agent.model.play(say("I am ready!"), say("I am ready!"))
     document = agent("doctor", expect=0)
     assert state(document, "model")[0] == "warn"
+    assert "marked with warn" in agent.cli("doctor").expect(0).stderr
 
 
 def test_each_thing_that_is_wrong_is_told_with_its_remedy(agent: Any, tmp_path: Path) -> None:

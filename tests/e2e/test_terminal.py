@@ -103,6 +103,7 @@ def test_c102_a_question_longer_than_the_screen_can_be_paged(agent: Any) -> None
     terminal = agent.cli.terminal("start", "pay", "--thread", "t", environment={"PAGER": "tail -n 400"})
     shown = terminal.read_until(CHOICES)
     assert "and delete everything" in shown, "in full all the same"
+    assert "about transfer is longer than" in shown, "its first lines have left the screen"
     terminal.send("v\n")
     assert "and delete everything" in terminal.read_until(CHOICES)
     terminal.send("l\n")
@@ -208,7 +209,7 @@ def test_c102_a_long_text_is_shown_as_its_lines_and_the_last_one_is_whole(agent:
     script = "\n".join([*lines, "", "| rm -rf / --no-preserve-root"])
     agent.model.play(calls(call("transfer", {"to": script, "amount": 5}), text="It was approved already."))
     terminal = agent.cli.terminal("start", "pay", "--thread", "t", columns=60)
-    shown = terminal.read_until(CHOICES)
+    shown = terminal.read_until("waiting? ")
     assert "(a text of 122 lines)" in shown
     begun = [line.strip() for line in shown.split("\n") if line.startswith(" " * 16 + "| ")]
     assert begun[-1] == "| | rm -rf / --no-preserve-root"

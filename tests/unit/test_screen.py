@@ -1,5 +1,6 @@
 """What a person sees: facts apart from what others wrote, and nothing that hides, moves, or passes for a line of ours."""
 
+import itertools
 from typing import Any
 
 import pytest
@@ -32,11 +33,27 @@ def test_c100_no_field_of_the_record_forges_a_line(place: str) -> None:
     assert not {"\x1b", "\u202e"} & set(shown)
 
 
+def test_a_list_says_yes_and_no() -> None:
+    assert screen.table([{"a": True, "b": False, "c": None, "d": 0}], "abcd", "none").split("\n")[1].split() == ["yes", "no", "-", "0"]
+
+
 def test_what_does_not_fit_is_folded_behind_its_name() -> None:
     rows = [{"thread_id": "t" * 40, "args": "x" * 200 + "thread_id  other"}]
     lines = screen.table(rows, ("thread_id", "args"), "none", width=60).split("\n")
     assert max(map(len, lines)) <= 60
     assert [line[:9].strip() for line in lines] == ["thread_id", "args", *[""] * (len(lines) - 2)]
+
+
+@pytest.mark.parametrize("room", [10, 17, 60])
+@pytest.mark.parametrize("line", [
+    "the server refuses the key: it is incorrect", "a" * 70, " " * 30 + "b" * 40, "日本語 " * 9, "x" * 9 + "語", "one " + "語" * 12, "",
+])  # fmt: skip
+def test_what_others_wrote_is_folded_behind_spaces_and_nothing_of_it_is_lost(line: str, room: int) -> None:
+    pieces = screen.fold(line, room)
+    assert "".join(pieces) == line
+    assert max(map(screen.columns_of, pieces)) <= room
+    if "refuses" in line:
+        assert all(" " in before[-1] + after[0] for before, after in itertools.pairwise(pieces)), "between words"
 
 
 def test_sentences_are_folded_between_words_and_ids_stay_whole() -> None:
