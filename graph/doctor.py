@@ -199,9 +199,13 @@ async def _model(settings: Settings) -> Finding:
         remedy = "INTERLOCK_MODEL=openai:NAME with OPENAI_API_KEY, or OPENAI_BASE_URL for a server of your own."
         return Finding("model", "warn", "the practice model answers, which is no language model", remedy)
     question = HumanMessage("Call the tool report_ready with the word ready. Do not answer in any other way.")
+    heard: list[str] = []
     try:
-        answer = await asyncio.wait_for(model.answer([question]), MODEL_SECONDS)
+        answer = await asyncio.wait_for(model.answer([question], on_token=heard.append), MODEL_SECONDS)
     except TimeoutError:
+        if heard:
+            remedy = f"It is slow: a thread waits up to {model.limits.total / 60:g} minutes for one answer."
+            return Finding("model", "warn", f"{model.place.at} answers, and had not finished after {MODEL_SECONDS:g} s", remedy)
         raise UnavailableError(f"{model.place.at} did not answer within {MODEL_SECONDS:g} s.", remedy="It may still be loading.") from None
     if any(call.name == "report_ready" and call.problem is None for call in answer.calls):
         return Finding("model", "ok", f"{model.place.at} answers and calls tools")

@@ -25,6 +25,7 @@ from langchain_core.messages import AIMessage, HumanMessage, SystemMessage, Tool
 from langchain_core.tools import tool
 from langgraph.graph import START, StateGraph
 
+from graph import doctor
 from graph.model import Limits, choose_model
 from graph.settings import Settings
 from memory.errors import InterlockError, RunFailedError, UnavailableError
@@ -494,3 +495,12 @@ async def test_a_graph_that_streams_messages_gets_the_same_answer(server, model)
     assert server.last_request["stream"]
     assert got[0].text == "I pay him."
     assert [(made.name, made.args) for made in got[0].calls] == [("pay", {"to": "bob", "amount": 1}), ("log", None)]
+
+
+@pytest.mark.parametrize(("steps", "state"), [(slow(0.2, say("word " * 99), each_event=True), "warn"), (silent(), "wrong")])
+async def test_doctor_tells_a_slow_model_from_one_that_does_not_answer(server, tmp_path, monkeypatch, steps, state):
+    monkeypatch.setattr(doctor, "MODEL_SECONDS", 1.0)
+    server.play(steps)
+    settings = Settings(home=tmp_path, model=f"openai:{MODEL}", openai_api_key=KEY, openai_base_url=server.url)
+    found = await doctor._guarded("model", lambda: doctor._model(settings))
+    assert found.state == state and ("had not finished" in found.detail) == (state == "warn")
