@@ -18,6 +18,7 @@ from graph.commands import (
     operators,
     policies,
     record,
+    retention,
     reviews,
     statistics,
     threads,
@@ -31,7 +32,7 @@ app = Commands(
     help="An agent that stops before critical operations and waits for a person.\n\n"
     'Example: interlock start "deploy shop 1.4.2", then interlock inbox, then interlock approve APPROVAL.',
 )  # fmt: skip
-for room in (threads, decisions, working, record, statistics, checks, drawings):
+for room in (threads, decisions, working, record, retention, statistics, checks, drawings):
     app.add_typer(room.commands)
 app.add_typer(operators.commands, name="operator")
 app.add_typer(policies.commands, name="policy")

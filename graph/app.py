@@ -37,6 +37,7 @@ from memory.postgres.migrate import migrate, pending, prepare
 from memory.postgres.offers import offers
 from memory.postgres.operators import PostgresOperators
 from memory.postgres.outbox import PostgresOutbox
+from memory.postgres.retention import PostgresRetention
 from memory.postgres.reviews import PostgresReviews
 from memory.postgres.runs import PostgresRuns
 from memory.postgres.stats import PostgresStats
@@ -80,6 +81,7 @@ class App:
         self.audit = PostgresAudit(self.database)
         self.operators = PostgresOperators(self.database)
         self.memories = PostgresMemories(self.database)
+        self.retention = PostgresRetention(self.database)
         self.reviews = PostgresReviews(self.database)
         self.stats = PostgresStats(self.database)
 

@@ -172,6 +172,11 @@ class _Narrator:
     def on_thread_forked(self, event: Event, content: dict[str, Any]) -> Told:
         told = f"{_actor(event)} copied thread {quoted(content.get('from'))} into thread {quoted(content.get('to'))}"
         return Told(event, "Forked", told, _given(checkpoint=content.get("checkpoint_id")))
+
+    def on_thread_pruned(self, event: Event, content: dict[str, Any]) -> Told:
+        told = f"{_actor(event)} deleted its checkpoint and the results of {content.get('results')} calls, as retention says"
+        return Told(event, "Pruned", told, _given(bytes=content.get("bytes")))
+
     def on_memory_recalled(self, event: Event, content: dict[str, Any]) -> Told:
         ids = content.get("ids") or []
         told = RECALLED.get(str(content.get("status")), "memory could not be asked").format(len(ids))

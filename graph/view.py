@@ -11,6 +11,7 @@ from memory.ledger import Execution
 from memory.moments import moment_or_none as when
 from memory.operators import Operator
 from memory.outbox import Message
+from memory.retention import Prunable
 from memory.reviews import Review
 from memory.runs import Run
 
@@ -124,6 +125,17 @@ def line(run: Run) -> dict[str, Any]:
         "input": run.input,
         "created_at": when(run.created_at),
         "updated_at": when(run.updated_at),
+    }
+
+
+def prunable(one: Prunable) -> dict[str, Any]:
+    return {
+        "thread_id": one.thread_id,
+        "status": one.status,
+        "updated_at": when(one.updated_at),
+        "checkpoints": one.checkpoints,
+        "results": one.results,
+        "bytes": one.bytes,
     }
 
 
