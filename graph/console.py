@@ -84,7 +84,7 @@ class Session:
 
     @property
     def terminal(self) -> bool:
-        return not self.json and sys.stdin.isatty() and sys.stderr.isatty() and sys.stdout.isatty()
+        return not self.json and sys.stdin.isatty() and sys.stderr.isatty() and os.isatty(_answer[-1])
 
     @property
     def watched(self) -> bool:
@@ -96,7 +96,7 @@ class Session:
         if log_format.get() == "json":
             log("notice", message=text)
         else:
-            self._line(screen.prose(screen.escape(text), _columns(sys.stderr)))
+            self._line(screen.prose(screen.escape(text), _columns(2)))
 
     def tell(self, what: str, details: dict[str, Any]) -> None:
         """Progress: what began, what ended, and how long it took. Shown to who looks, and to a log."""
@@ -170,11 +170,14 @@ def colours(stream: Any) -> bool:
 
 def width() -> int | None:
     """Columns of the terminal that the answer goes to; None in a pipe, where nothing is fitted to anything."""
-    return _columns(sys.stdout)
+    return _columns(_answer[-1])
 
 
-def _columns(stream: Any) -> int | None:
-    return shutil.get_terminal_size().columns if stream.isatty() else None
+def _columns(file: int) -> int | None:
+    if not os.isatty(file):
+        return None
+    said = os.environ.get("COLUMNS", "")
+    return int(said) if said.isdecimal() and int(said) else os.get_terminal_size(file).columns or 80
 
 
 def present(json_wanted: bool, work: Callable[[], Shown]) -> NoReturn:
@@ -202,7 +205,7 @@ def _hint(shown: Shown, json_wanted: bool) -> None:
     if log_format.get() == "json":
         log("hint", message=shown.hint, exit_code=shown.exit_code)
     elif not json_wanted:
-        text = screen.prose(shown.hint, _columns(sys.stderr))
+        text = screen.prose(shown.hint, _columns(2))
         to_stderr(screen.red(text, on=colours(sys.stderr) and text.startswith("error:")))
 
 

@@ -1,9 +1,11 @@
 """At a terminal the question is shown, in full and as it is, and asked at once; only one of the named words decides."""
 
 import json
+import shlex
 from typing import Any
 
 import pytest
+from bench.cli import Cli
 from bench.openai_server import call, calls, say
 
 CHOICES = "or [l]eave it waiting? "
@@ -136,6 +138,21 @@ def test_c096_lists_fit_a_narrow_terminal_and_cut_no_id(agent: Any) -> None:
     assert waiting["pending"][0]["approval_id"] in terminal.text
     assert waiting["thread_id"] in terminal.text
     assert max(len(line.rstrip()) for line in terminal.text.split("\n")) <= 60
+
+
+def test_an_answer_in_a_pipe_is_for_nobodys_eyes_wherever_the_rest_goes(agent: Any) -> None:
+    """Typed at a terminal with its output in a pipe: one line a row, whatever the width, and nobody is asked."""
+    agent.start(call("transfer", PAY), thread="a-rather-long-name-for-a-thread-of-payments")
+    agent.model.play(call("transfer", PAY))
+    for words in ("inbox", "runs", "start pay --thread u"):
+        line = f"{shlex.join(agent.cli.command)} {words} > out.txt; echo code=$?"
+        shell = Cli(agent.cli.environment, agent.cli.cwd, ("/bin/sh", "-c", line)).terminal(columns=60)
+        shell.wait().expect(0)
+        rows = (agent.project / "out.txt").read_text().splitlines()
+        if words.startswith("start"):
+            assert "code=3" in shell.text and "leave it waiting" not in shell.text and rows[0] == "thread u: waiting"
+        else:
+            assert rows[0].count("  ") >= 4 and "thread_id" in rows[0] and len(rows) == 2, rows
 
 
 def test_progress_goes_to_who_looks_or_to_a_log(agent: Any) -> None:
