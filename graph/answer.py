@@ -145,12 +145,17 @@ def read_call(name: Any, arguments: Any, id: Any = "", *, problem: str | None = 
     )
 
 
+MOST_CHARACTERS = 250_000  # of a call's arguments as JSON
+
+
 def parse_arguments(raw: Any) -> tuple[dict[str, Any] | None, str | None]:
     """The arguments, or why there are none. Nothing at all means that the call has no arguments."""
     if raw is None or (isinstance(raw, str) and not raw.strip()):
         return {}, None
     if not isinstance(raw, str):
         return None, f"the arguments came as JSON, not as text that holds JSON: {_excerpt(_json(raw))}"
+    if len(raw) > MOST_CHARACTERS:
+        return None, f"the arguments are longer than {MOST_CHARACTERS:,} characters, more than a person can look at: {_excerpt(raw)}"
     try:
         value = json.loads(raw, object_pairs_hook=_without_repetition, parse_constant=_no_number)
         problem = "they are nested too deeply" if _is_too_deep(value) else problem_of(value)

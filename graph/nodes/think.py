@@ -17,6 +17,7 @@ from graph.forbidden import FORBIDDEN, record_forbidden
 from graph.holding import stop_if_cancelled
 from graph.ports import Node, Ports
 from graph.questions import proposed_action
+from graph.routing import open_calls, waiting_calls
 from graph.state import Call, State
 from graph.transcript import transcript
 from memory.errors import RunFailedError, StoppedError
@@ -32,6 +33,8 @@ MOST_FRUITLESS = 3
 def make_think(ports: Ports) -> Node:
     async def agent_think(state: State, config: RunnableConfig) -> dict[str, Any]:
         thread_id = str(config["configurable"]["thread_id"])
+        if open_calls(state) or waiting_calls(state):
+            return {}  # a message was sent to a thread that waits: it is no answer, and the question stays
         messages = state.get("messages", [])
         await record_forbidden(ports, thread_id, messages)
         await stop_if_cancelled(ports, thread_id)
