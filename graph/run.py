@@ -118,7 +118,7 @@ class Driver:
         if at.created_at is None:
             return {"input": {"text": run.input}}
         _refuse_if_changed(run, at)
-        if not at.next:
+        if not at.tasks:  # not `next`, which leaves out tasks whose writes are stored while the checkpoint after them is not
             return None
         interrupts = [interrupt for task in at.tasks for interrupt in task.interrupts]
         if not interrupts:
@@ -170,7 +170,7 @@ class Driver:
     async def _settle(self, lease: Lease, run: Run, at: StateSnapshot) -> bool:
         """False if there was news meanwhile, or still something to close."""
         reach("before_settle")
-        if at.next:
+        if at.tasks:
             return await self.ports.runs.settle(lease, seen_wake_seq=run.wake_seq, status="waiting")
         status = at.values["status"]
         if status == "completed" and at.values.get("final_answer") and (held := await held_back(self.ports, run.thread_id, at.values)):
@@ -187,7 +187,7 @@ class Driver:
 
         False if the thread had come to its end before the wish was seen.
         """
-        if at.created_at is not None and not at.next and at.values.get("status") in {"completed", "rejected"}:
+        if at.created_at is not None and not at.tasks and at.values.get("status") in {"completed", "rejected"}:
             return False
         wish: Mapping[str, Any] = run.cancel_requested or {}
         by, comment = Identity(wish["by"], wish["source"]), str(wish["comment"])
@@ -202,7 +202,7 @@ class Driver:
             ends = {"succeeded": execution.result, "failed": f"it failed: {execution.error}"}
             known = ends.get(execution.status) or "nobody knows whether it took effect"
             words[execution.call_key] = f"{by.name} cancelled the thread. Before that, this call was begun: {known}"
-        if at.next and run.graph_version == GRAPH_VERSION:
+        if at.tasks and run.graph_version == GRAPH_VERSION:
             update = ending(calls, "cancelled", words)
             await self.graph.aupdate_state(_config(run.thread_id), update, as_node="handle_rejection")
         await remember(self.ports, run.thread_id, "cancelled", None)
@@ -311,12 +311,12 @@ def _place(at: StateSnapshot) -> Any:
 def _is_fresh_copy(run: Run, at: StateSnapshot) -> bool:
     if run.forked_from is None or run.graph_version != GRAPH_VERSION or (at.metadata or {}).get("source") != "fork":
         return False
-    return bool(at.next and open_calls(at.values))  # type: ignore[arg-type]  # the values of our own state
+    return bool(at.tasks and open_calls(at.values))  # type: ignore[arg-type]  # the values of our own state
 
 
 def _refuse_if_changed(run: Run, at: StateSnapshot) -> None:
     ended = at.values.get("status") in OVER
-    if run.graph_version == GRAPH_VERSION and (at.next or ended):
+    if run.graph_version == GRAPH_VERSION and (at.tasks or ended):
         return
     raise RefusedError(
         f"Thread {run.thread_id!r} was left by version {run.graph_version} of the graph, and version {GRAPH_VERSION} cannot go on with it.",

@@ -2,6 +2,8 @@
 
 import signal
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -147,3 +149,58 @@ def test_a_thread_just_begun_is_left_to_who_begins_it(agent: Any) -> None:
     with agent.superuser() as database:
         database.execute("UPDATE interlock.run SET created_at = created_at - interval '2 minutes' WHERE thread_id = 'own'")
     assert recovered(agent, "--dry-run") == {"detached": "running", "own": "running"}
+
+
+# The last moment of a step: what its tasks did is stored, and the checkpoint that would hold it is not.
+GONE_BEFORE_THE_CHECKPOINT = """
+CREATE FUNCTION public.gone() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  IF NEW.metadata ->> 'step' = '3' THEN
+    RAISE SQLSTATE '57P01' USING MESSAGE = 'terminating connection due to administrator command';
+  END IF;
+  RETURN NEW;
+END $$;
+CREATE TRIGGER gone BEFORE INSERT ON checkpoints FOR EACH ROW EXECUTE FUNCTION public.gone()
+"""
+ENDED_TASKS = "SELECT count(DISTINCT task_id) FROM checkpoint_writes WHERE channel <> '__interrupt__'"
+
+
+@pytest.fixture
+def the_step_is_not_kept(agent: Any) -> Any:
+    """The database goes before the third step is kept, and what the step's tasks wrote is there."""
+
+    @contextmanager
+    def lost(tasks: int) -> Iterator[None]:
+        with agent.superuser() as database:
+            database.execute(GONE_BEFORE_THE_CHECKPOINT)
+        yield
+        assert agent.rows(ENDED_TASKS) == [(tasks,)]
+        with agent.superuser() as database:
+            database.execute("DROP TRIGGER gone ON checkpoints")
+
+    return lost
+
+
+def test_calls_that_have_all_ended_are_not_run_again_where_their_step_is_not_kept(agent: Any, the_step_is_not_kept: Any) -> None:
+    with the_step_is_not_kept(tasks=2):
+        agent.start(calls(*(call("note_add", {"text": text}) for text in "ab")), say("Noted."), expect=7)
+    assert agent("resume", "t", expect=0)["final_answer"] == "Noted."
+    assert sorted(agent.world.lines("note_add")) == ["a", "b"]
+
+
+def test_an_answer_that_was_taken_is_not_lost_where_the_step_is_not_kept(agent: Any, the_step_is_not_kept: Any) -> None:
+    start(agent, "t", "bob")
+    agent.model.always(say("Paid."))
+    with the_step_is_not_kept(tasks=1):
+        agent("approve", "t", expect=7)
+    assert recovered(agent) == {"t": "completed"}
+    assert agent.world.lines("transfer") == ["5 to bob"]
+
+
+def test_cancelled_where_the_step_is_not_kept(agent: Any, the_step_is_not_kept: Any) -> None:
+    start(agent, "t", "bob")
+    with the_step_is_not_kept(tasks=1):
+        agent("approve", "t", expect=7)
+    agent.model.always(say("Another task."))
+    assert agent("cancel", "t", "--comment", "no", expect=0)["status"] == "cancelled"
+    assert agent.world.lines("transfer") == [] and agent.unanswered() == []
