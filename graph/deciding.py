@@ -11,6 +11,8 @@ from graph.facts import Facts, facts_of
 from graph.policy import Policy
 from memory.approvals import Approval, Approvals, Ballot, Judge, Revision
 from memory.errors import ConflictError, RefusedError
+from memory.leases import is_alive
+from memory.moments import moment
 from memory.operators import Operators
 from memory.people import Identity
 
@@ -63,6 +65,13 @@ async def _refuse_what_cannot_run(application: "App", question: Approval, ballot
     run = await application.runs.get(question.thread_id)
     if ballot.type == "retry" and run and run.status in OVER:
         raise RefusedError(f"Thread {question.thread_id!r} is {run.status}; nothing runs on it any more.", code="ended")
+    at_work = await application.ledger.at_work(question.call_key) if ballot.type == "retry" else None
+    if at_work and is_alive(at_work.owner):
+        raise RefusedError(
+            f"The process that made this call is still there, and may still be at it: {at_work.owner}, since {moment(at_work.since)}.",
+            remedy="Wait until it has ended, or end it; then look again what it did. --done and --abandon can be said at any time.",
+            code="still_running",
+        )
 
 
 def _judge(application: "App", people: People, facts: Facts | None) -> Judge:

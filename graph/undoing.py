@@ -221,7 +221,7 @@ class Undoing:
             with suppress(Exception):
                 if await self._found(execution):
                     return None
-        asked = await self._ask_people(execution, outcome.reason)
+        asked = await self._ask_people(execution, outcome.reason, ended=outcome.late is None)
         if outcome.late is not None:
             record_when_it_comes(self.ports, execution, outcome.late)
         return asked
@@ -235,10 +235,10 @@ class Undoing:
             await self.ports.ledger.finish(execution, Result("succeeded", found), how="found by its check")
         return found is not None
 
-    async def _ask_people(self, execution: Execution, why: str) -> Call | None:
+    async def _ask_people(self, execution: Execution, why: str, *, ended: bool = False) -> Call | None:
         asked = unknown(self.call, execution.attempts, f"{self._note()} {why}")
         question = question_of(asked, self.lease.thread_id, secret=self._secret)
-        if not await self.ports.ledger.give_up(execution, why=why, question=question):
+        if not await self.ports.ledger.give_up(execution, why=why, question=question, ended=ended):
             return None  # its outcome came meanwhile
         self.ports.tell("outcome_unknown", {"tool": execution.tool, "why": why})
         return asked

@@ -53,17 +53,27 @@ def _name_of(pid: int) -> str:
 
 def is_dead(owner: str) -> bool:
     """True only where it is certain: the process was of this machine and namespace and is no more (or its pid is another's)."""
+    return _lives(owner) is False
+
+
+def is_alive(owner: str) -> bool:
+    """True only where it is certain: the process is of this machine and namespace. A frozen one counts: it may go on."""
+    return _lives(owner) is True
+
+
+def _lives(owner: str) -> bool | None:
+    """None where it cannot be told from here."""
     try:
         _, pid, born, place = owner.rsplit(":", 3)
         if not born or not place or place != _place():
-            return False
+            return None
         os.kill(int(pid), 0)
     except ProcessLookupError:
-        return True
-    except (ValueError, OSError):
         return False
+    except (ValueError, OSError):
+        return None
     now = _born(int(pid))
-    return now is not None and now != born
+    return None if now is None else now == born
 
 
 def _born(pid: int) -> str | None:

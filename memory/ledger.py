@@ -79,6 +79,14 @@ class Begun:
 
 
 @dataclass(frozen=True, slots=True)
+class AtWork:
+    """An attempt that may not be over: by which process (memory.leases), and since when."""
+
+    owner: str
+    since: datetime
+
+
+@dataclass(frozen=True, slots=True)
 class Result:
     status: Literal["succeeded", "failed", "unknown"]
     text: str
@@ -109,8 +117,14 @@ class Ledger(Protocol):
     async def transact(self, lease: Lease, execution: Execution, effect: Effect) -> Result:
         """Runs `effect(connection)`; it and its outcome commit together, or, unless it succeeded, neither does."""
 
-    async def give_up(self, execution: Execution, *, why: str, question: NewApproval) -> bool:
-        """The outcome is unknown, and people are asked, in one transaction. False, and nothing happens, if it was settled meanwhile."""
+    async def give_up(self, execution: Execution, *, why: str, question: NewApproval, ended: bool = False) -> bool:
+        """The outcome is unknown, and people are asked, in one transaction. False, and nothing happens, if it was settled meanwhile.
+
+        `ended`: whatever it did, the attempt is over.
+        """
+
+    async def at_work(self, call_key: str) -> AtWork | None:
+        """Of a call whose outcome nobody knows: the last attempt, unless it is known to be over."""
 
     async def refused(self, lease: Lease, *, call_key: str | None, tool: str | None, why: str) -> None:
         """Puts on the record that a call did not begin, and why."""

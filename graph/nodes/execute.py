@@ -219,15 +219,15 @@ class _Performance:
                 result = Result("succeeded", found)
                 await self.ports.ledger.finish(execution, result, how="found by its check")
                 return self._message(_told_result(tool.name, result))
-        told = await self._ask_people(execution, outcome.reason)
+        told = await self._ask_people(execution, outcome.reason, ended=outcome.late is None)
         if outcome.late is not None:
             record_when_it_comes(self.ports, execution, outcome.late)
         return told
 
-    async def _ask_people(self, execution: Execution, why: str) -> dict[str, Any]:
+    async def _ask_people(self, execution: Execution, why: str, *, ended: bool = False) -> dict[str, Any]:
         asked = unknown(self.call, execution.attempts, why)
         question = question_of(asked, self.lease.thread_id, secret=self.ports.registry.secret_of(self.call))
-        if not await self.ports.ledger.give_up(execution, why=why, question=question):
+        if not await self.ports.ledger.give_up(execution, why=why, question=question, ended=ended):
             return {}  # its outcome came meanwhile; the route sends the call again, and the ledger tells it
         self.ports.watch.count("interlock.unknown_outcomes", tool=execution.tool)
         self.ports.tell("outcome_unknown", {"tool": execution.tool, "why": why})

@@ -8,7 +8,7 @@ from psycopg.types.json import Json
 
 from memory.approvals import NewApproval, Proposal
 from memory.leases import Lease, LeaseLostError
-from memory.ledger import Begun, Effect, Execution, Intent, Result
+from memory.ledger import AtWork, Begun, Effect, Execution, Intent, Result
 from memory.people import Identity
 from memory.postgres.approvals import insert as open_approval
 from memory.postgres.approvals import proposed
@@ -106,7 +106,7 @@ class PostgresLedger:
             raise LeaseLostError(f"Another process settled call {execution.call_key!r} meanwhile.")
         return result
 
-    async def give_up(self, execution: Execution, *, why: str, question: NewApproval) -> bool:
+    async def give_up(self, execution: Execution, *, why: str, question: NewApproval, ended: bool = False) -> bool:
         async with self._database.transaction() as db:
             values = {"call_key": execution.call_key, "attempts": execution.attempts, "why": why}
             done = await db.execute(GIVE_UP, values)
@@ -115,9 +115,14 @@ class PostgresLedger:
             await open_approval(db, question, self._outbox)
             if done.rowcount:
                 await append(db, execution.thread_id, "execution_unknown", AGENT, {
-                    "attempt": execution.attempts, "call_key": execution.call_key, "tool": execution.tool, "why": why,
+                    "attempt": execution.attempts, "call_key": execution.call_key, "ended": ended, "tool": execution.tool, "why": why,
                 })  # fmt: skip
         return True
+
+    async def at_work(self, call_key: str) -> AtWork | None:
+        async with self._database.connection() as db:
+            row = await (await db.execute(AT_WORK, (call_key,))).fetchone()
+        return AtWork(**row) if row else None
 
     async def refused(self, lease: Lease, *, call_key: str | None, tool: str | None, why: str) -> None:
         async with self._database.transaction() as db:
@@ -297,6 +302,17 @@ WHERE call_key = %(call_key)s AND attempts = %(attempts)s AND status = 'started'
 """
 STILL_UNKNOWN = """
 SELECT FROM interlock.execution WHERE call_key = %(call_key)s AND attempts = %(attempts)s AND status = 'unknown'
+"""
+AT_WORK = """
+SELECT begun.actor AS owner, begun.at AS since
+FROM interlock.execution x
+JOIN interlock.audit_event begun ON begun.thread_id = x.thread_id AND begun.kind = 'execution_started'
+    AND begun.payload ->> 'call_key' = x.call_key AND (begun.payload ->> 'attempt')::int = x.attempts
+WHERE x.call_key = %s AND x.status IN ('started', 'unknown') AND NOT EXISTS (
+    SELECT FROM interlock.audit_event over
+    WHERE over.thread_id = x.thread_id AND over.payload ->> 'call_key' = x.call_key
+        AND (over.payload ->> 'attempt')::int = x.attempts
+        AND (over.kind = 'execution_late' OR over.kind = 'execution_unknown' AND (over.payload ->> 'ended')::boolean))
 """
 COMPENSATED = "SELECT FROM interlock.audit_event WHERE thread_id = %s AND kind = 'compensation_ended'"
 LATE = """

@@ -260,6 +260,23 @@ async def test_to_give_up_twice_asks_once(stores: Stores) -> None:
     assert (await stores.kinds()).count("execution_unknown") == 1 and len(await stores.approvals.pending()) == 1
 
 
+@pytest.mark.parametrize(("ended", "news"), [(True, False), (False, True), (False, False)])
+async def test_an_attempt_is_at_work_until_it_is_known_to_be_over(stores: Stores, ended: bool, news: bool) -> None:
+    lease = await stores.permitted()
+    assert await stores.ledger.at_work("key") is None
+    execution = await begun(stores, lease)
+    begun_by = await stores.ledger.at_work("key")
+    assert begun_by and (begun_by.owner, begun_by.since >= execution.started_at) == (lease.owner, True)
+    asks = stores.question(approval_id="u" * 32, kind="unknown_outcome", rules={**stores.question().rules, "attempt": 1})
+    await stores.ledger.give_up(execution, why="no answer", question=asks, ended=ended)
+    if news:
+        await stores.ledger.late(execution, "an answer after all")
+    assert await stores.ledger.at_work("key") == (None if ended or news else begun_by)
+    await stores.decide("retry", approval_id="u" * 32)
+    await stores.ledger.begin(lease, stores.intent())
+    assert await stores.ledger.at_work("key") not in (None, begun_by), "the next attempt is at work, whatever became of the first"
+
+
 async def _given_up_by_a_person(stores: Stores, lease: Lease, execution: Execution) -> None:
     asks = stores.question(approval_id="u" * 32, kind="unknown_outcome", rules={**stores.question().rules, "attempt": 1})
     await stores.ledger.give_up(execution, why="no answer", question=asks)

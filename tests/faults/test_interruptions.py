@@ -76,6 +76,23 @@ def test_frozen_in_a_tool(slowly: Cli, model_server: OpenAIServer, world: World,
     assert world.count("slow_payment") == 1
 
 
+def test_a_retry_never_runs_beside_a_call_that_may_still_be_running(
+    slowly: Cli, model_server: OpenAIServer, world: World, database_url: str
+) -> None:
+    frozen = begin_payment(slowly, model_server, world, **SHORT)
+    frozen.stop()
+    wait_until(database_url, LEASES_ARE_OVER)
+    slowly("resume", "t", "--json").expect(3)
+    refused = slowly("resolve", "t", "--retry", "--json").expect(6).json["error"]
+    assert refused["code"] == "still_running" and f":{frozen.pid}:" in refused["message"]
+    assert world.attempts("slow_payment") == 1
+    assert "refused_attempt" in assert_sound(slowly, model_server)
+    frozen.kill()
+    world.append("go")
+    assert slowly("resolve", "t", "--retry", "--json").expect(0).json["status"] == "completed"
+    assert (world.attempts("slow_payment"), world.count("slow_payment")) == (2, 1)
+
+
 def test_frozen_while_the_model_thinks(slowly: Cli, model_server: OpenAIServer, world: World, database_url: str) -> None:
     """Two answers come, one counts."""
     first, thought = iter([True]), Event()
