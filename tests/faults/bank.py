@@ -1,6 +1,8 @@
 """A payment by each kind of tool, and a judge of what became of it, from outside: files, rows, exit codes, --json."""
 
+from contextlib import suppress
 from dataclasses import dataclass, field
+from subprocess import TimeoutExpired
 from typing import Any
 
 import psycopg
@@ -24,7 +26,7 @@ class Bank:
     world: World
     database_url: str
     may_be_alive: bool = False  # a process that is only frozen may still act, so a check proves less
-    unknowns: int = 0
+    unknown: set[str] = field(default_factory=set)  # ids of the questions what became of a call
     crashes: int = 0
     log: list[Result] = field(default_factory=list)
 
@@ -36,7 +38,9 @@ class Bank:
                 connection.execute(TRANSFERS)
 
     def run(self, *words: str, environment: Environment | None = None) -> Result:
-        result = self.cli(*words, "--json", environment=environment)
+        return self._logged(self.cli(*words, "--json", environment=environment))
+
+    def _logged(self, result: Result) -> Result:
         self.log.append(result)
         self.crashes += result.exit_code == KILLED
         return result
@@ -44,6 +48,14 @@ class Bank:
     def killed(self, *words: str, environment: Environment) -> None:
         """The command dies where it was told to, or the test proves nothing."""
         self.run(*words, environment=environment).expect(KILLED)
+
+    def killed_after(self, seconds: float, *words: str) -> Result:
+        """The command, unless it ends before."""
+        process = self.cli.spawn(*words, "--json")
+        with suppress(TimeoutExpired):
+            process.popen.wait(seconds)
+        process.kill()
+        return self._logged(process.wait())
 
     def finish(self) -> None:
         """Resumes and decides as a person does who looks at the world first, until the thread has ended."""
@@ -59,18 +71,23 @@ class Bank:
         raise AssertionError("it does not end")
 
     def _answer(self, one: dict[str, Any]) -> None:
+        if one["kind"] == "unknown_outcome":
+            self.run("approve", one["approval_id"]).expect(6)  # to approve says nothing of what happened
+        decided = self.run(*self.answer_to(one))
+        assert decided.exit_code in {0, WAITING}, decided
+
+    def answer_to(self, one: dict[str, Any]) -> tuple[str, ...]:
+        """The command with which a person answers who has looked at the world."""
         if one["kind"] == "pre_execution":
-            self._either(self.run("approve", one["approval_id"]))
-            return
+            return "approve", one["approval_id"]
         assert one["kind"] == "unknown_outcome"
         assert self.kind in NOTHING_DECLARED or self.may_be_alive, "a tool that can settle this by itself has asked a person"
-        self.unknowns += 1
-        self.run("approve", one["approval_id"]).expect(6)  # to approve says nothing of what happened
-        how = ("--done", self.result) if self.effects else ("--retry",)
-        self._either(self.run("resolve", one["approval_id"], *how))
+        self.unknown.add(one["approval_id"])
+        return "resolve", one["approval_id"], *(("--done", self.result) if self.effects else ("--retry",))
 
-    def _either(self, decided: Result) -> None:
-        assert decided.exit_code in {0, WAITING}, decided
+    @property
+    def unknowns(self) -> int:
+        return len(self.unknown)
 
     @property
     def result(self) -> str:

@@ -7,12 +7,18 @@ import pytest
 from bench.cli import Cli
 from bench.openai_server import OpenAIServer
 from bench.world import World
+from faults.bank import Bank
 
 
 @pytest.fixture
 def commands(cli_factory: Callable[..., Cli], model_server: OpenAIServer, world: World) -> Cli:
     """The command line with the bank's tools and the strict model server."""
     return cli_factory(model=model_server, world=world)
+
+
+@pytest.fixture
+def open_bank(commands: Cli, model_server: OpenAIServer, world: World, database_url: str) -> Callable[[str], Bank]:
+    return lambda kind: Bank(kind, commands, model_server, world, database_url)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

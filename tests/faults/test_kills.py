@@ -36,11 +36,6 @@ Judged = Callable[[Bank, str, str], None]
 
 
 @pytest.fixture
-def open_bank(commands: Any, model_server: Any, world: Any, database_url: str) -> Callable[[str], Bank]:
-    return lambda kind: Bank(kind, commands, model_server, world, database_url)
-
-
-@pytest.fixture
 def judged(record_property: Callable[[str, object], None]) -> Judged:
     def judge(bank: Bank, command: str, point: str) -> None:
         asked = bank.kind in NOTHING_DECLARED and point.startswith(UNCERTAIN)
