@@ -70,21 +70,21 @@ class Voice:
         if self._state == "speaking":
             return piece
         self._held += piece
-        if self._state == "undecided":
-            start = self._held.lstrip()
-            self._held = start if self._has_thought else self._held
-            if len(start) < len(self.OPEN) and self.OPEN.startswith(start):
+        while True:
+            if self._state == "undecided":
+                start = self._held.lstrip()
+                self._held = start if self._has_thought else self._held
+                if len(start) < len(self.OPEN) and self.OPEN.startswith(start):
+                    return ""
+                if not start.startswith(self.OPEN):
+                    self._state = "speaking"
+                    return self._held
+                self._state, self._has_thought = "thinking", True
+            _, closed, rest = self._held.partition(self.CLOSE)
+            if not closed:
+                self._held = self._held[1 - len(self.CLOSE) :]
                 return ""
-            if not start.startswith(self.OPEN):
-                self._state = "speaking"
-                return self._held
-            self._state, self._has_thought = "thinking", True
-        _, closed, rest = self._held.partition(self.CLOSE)
-        if not closed:
-            self._held = self._held[1 - len(self.CLOSE) :]
-            return ""
-        self._state, self._held = "undecided", ""
-        return self.filter(rest)
+            self._state, self._held = "undecided", rest
 
 
 def spoken(text: str) -> str:
@@ -157,7 +157,7 @@ def parse_arguments(raw: Any) -> tuple[dict[str, Any] | None, str | None]:
     if len(raw) > MOST_CHARACTERS:
         return None, f"the arguments are longer than {MOST_CHARACTERS:,} characters, more than a person can look at: {_excerpt(raw)}"
     try:
-        value = json.loads(raw, object_pairs_hook=_without_repetition, parse_constant=_no_number)
+        value = json.loads(raw, object_pairs_hook=without_repetition, parse_constant=_no_number)
         problem = "they are nested too deeply" if _is_too_deep(value) else problem_of(value)
     except RecursionError:
         value, problem = None, "they are nested too deeply"
@@ -178,7 +178,8 @@ def _json(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-def _without_repetition(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def without_repetition(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """For `json.loads`: what says one thing twice says two things. Raises ValueError."""
     found: dict[str, Any] = {}
     for name, value in pairs:
         if name in found:

@@ -4,6 +4,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from graph.answer import without_repetition
 from memory.approvals import Ballot
 from memory.people import Identity
 from memory.text import clean
@@ -46,7 +47,7 @@ def _the_only_one(value: Any, interrupt_id: str) -> Any:
     value = _parsed(value)
     if isinstance(value, Mapping) and set(value) == {interrupt_id}:
         value = _parsed(value[interrupt_id])
-    if isinstance(value, Mapping) and isinstance(value.get("decisions"), list):
+    if isinstance(value, Mapping) and isinstance(value.get("decisions"), list) and "type" not in value:
         value = value["decisions"]
     if isinstance(value, list):
         return value[0] if len(value) == 1 else None
@@ -59,11 +60,12 @@ def _rejection(text: Any, then: str, version: int) -> Ballot:
 
 
 def _edit(value: Mapping[str, Any], tool: str, version: int, shown: Mapping[str, Any]) -> Ballot | None:
-    edited = value.get("edited_action") or value.get("args")
-    if not isinstance(edited, Mapping):
+    [edited, *others] = [value[name] for name in ("edited_action", "args") if value.get(name)] or [None]
+    if others or not isinstance(edited, Mapping):
         return None
-    name, args = edited.get("name") or edited.get("action"), edited.get("args")
-    if name != tool or not isinstance(args, Mapping):
+    names = [edited[name] for name in ("name", "action") if edited.get(name)]
+    args = edited.get("args")
+    if not names or any(name != tool for name in names) or not isinstance(args, Mapping):
         return None
     typed = {name: _as_shown(one, shown[name]) if name in shown else one for name, one in args.items()}
     return Ballot("modify", UI, "", {"args": typed}, version)
@@ -83,6 +85,6 @@ def _parsed(value: Any) -> Any:
     if not isinstance(value, str):
         return value
     try:
-        return json.loads(value)
+        return json.loads(value, object_pairs_hook=without_repetition)
     except (ValueError, RecursionError):
         return None

@@ -4,6 +4,7 @@ Recalled text comes from tasks, tools and people: it is quoted, one JSON object 
 """
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
@@ -100,4 +101,9 @@ def told(memories: Mapping[str, Any] | None) -> str:
     if not memories["records"]:
         return EMPTY
     shown = [{name: one[name] for name in ("source", "date", "text")} for one in memories["records"]]
-    return "\n".join([OPENING, *(json.dumps(one, ensure_ascii=False) for one in shown)])
+    return "\n".join([OPENING, *(_line(one) for one in shown)])
+
+
+def _line(record: Mapping[str, Any]) -> str:
+    """JSON lets characters stand as they are that end a line elsewhere."""
+    return re.sub("[\x7f-\x9f\u2028\u2029]", lambda found: f"\\u{ord(found[0]):04x}", json.dumps(record, ensure_ascii=False))

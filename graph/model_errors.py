@@ -4,7 +4,7 @@ The SDKs of model providers share a shape (`status_code`, `response`, `body`), s
 that does not answer is an UnavailableError; a model that cannot be used as it is set up is a RunFailedError.
 """
 
-import json
+import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -153,7 +153,7 @@ def _not_found(said: str, place: Place) -> Trouble:
 
 def _of_connection(error: Exception, said: str, place: Place) -> Trouble:
     names = " ".join(kind.__name__ for kind in (*type(error).__mro__, type(error.__cause__)))
-    if isinstance(error, OddAnswerError | json.JSONDecodeError | UnicodeDecodeError):
+    if isinstance(error, OddAnswerError | ValueError | RecursionError):
         remedy = "Check OPENAI_BASE_URL (it usually ends in /v1), the server's log, and proxies between."
         message = f"{place.at} sent an answer that cannot be read: {said}"
         return Trouble(UnavailableError(message, remedy=remedy, code="model_odd_answer"), again=True)
@@ -202,10 +202,11 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
     """Seconds, from `Retry-After` (seconds or a date) or `retry-after-ms`; None where neither can be read."""
     milliseconds, value = headers.get("retry-after-ms"), headers.get("retry-after")
     try:
-        return max(0.0, float(milliseconds) / 1000 if milliseconds else float(value or ""))
+        seconds = max(0.0, float(milliseconds) / 1000 if milliseconds else float(value or ""))
+        return seconds if math.isfinite(seconds) else None
     except ValueError:
         pass
     try:
         return max(0.0, (parsedate_to_datetime(value or "") - datetime.now(UTC)).total_seconds())
-    except (ValueError, TypeError):
+    except (ValueError, TypeError, OverflowError):
         return None

@@ -23,6 +23,7 @@ from graph.model_errors import OddAnswerError
 from memory.text import clean
 
 PATH = "/chat/completions"
+MOST_TOKENS = 10**12  # a server that counts more, or less than none, does not count
 
 Json = dict[str, Any]
 
@@ -89,7 +90,7 @@ def read_document(document: Any) -> Json:
     if isinstance(document, str):
         try:
             document = json.loads(document)
-        except ValueError:
+        except (ValueError, RecursionError):
             raise OddAnswerError(f"it is no JSON but {document[:2000] or 'empty'}") from None
     choice = _choice(document) or {}
     message = choice.get("message")
@@ -165,7 +166,7 @@ def _choice(document: Any, *, streamed: bool = False) -> Json | None:
     choices = document.get("choices")
     first = choices[0] if isinstance(choices, list) and choices else None
     if isinstance(first, dict):
-        return first if first.get("index") in {0, None} or not streamed else None
+        return first if first.get("index") in (0, None) or not streamed else None
     if streamed:
         return None
     raise OddAnswerError(f"its choices are {json.dumps(choices)[:200]}")
@@ -222,6 +223,6 @@ def _usage(usage: Any) -> dict[str, int] | None:
     if not isinstance(usage, dict):
         return None
     asked, answered = usage.get("prompt_tokens"), usage.get("completion_tokens")
-    if not (isinstance(asked, int) and isinstance(answered, int)):
+    if not (isinstance(asked, int) and isinstance(answered, int) and 0 <= min(asked, answered) <= max(asked, answered) <= MOST_TOKENS):
         return None
     return {"input_tokens": asked, "output_tokens": answered, "total_tokens": asked + answered}

@@ -130,7 +130,7 @@ def read(path: Path) -> PolicyFile:
         raise _mistake(str(path), None, f"cannot be read: {error.strerror}.", "INTERLOCK_POLICY names the policy file.") from None
     except UnicodeDecodeError:
         raise _mistake(str(path), None, "is no UTF-8 text.") from None
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:  # numbers without end are no TOMLDecodeError
         found = re.search(r"\(at line (\d+)", str(error))
         line = int(found[1]) if found else text.count("\n") + 1
         raise _mistake(str(path), line, f"this is no TOML: {error}.") from None
