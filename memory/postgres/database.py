@@ -173,11 +173,13 @@ def _holds_a_password(parts: dict[str, Any]) -> bool:
 
 
 def describe(dsn: str) -> str:
-    """Database, host and port, for messages."""
+    """Database, and host and port of each server that the DSN names, for messages."""
     parts = conninfo_to_dict(dsn)
-    host = parts.get("host") or parts.get("hostaddr") or "the local socket"
-    port = f":{parts['port']}" if parts.get("port") and not str(host).startswith("/") else ""
-    return f"database {str(parts.get('dbname') or parts.get('user') or 'of the user')!r} at {host}{port}"
+    hosts = str(parts.get("host") or parts.get("hostaddr") or "the local socket").split(",")
+    ports = str(parts.get("port") or "").split(",")
+    ports = ports * len(hosts) if len(ports) == 1 else ports  # libpq's rule: one port is everybody's
+    servers = [f"{host}:{port}" if port and not host.startswith("/") else host for host, port in zip(hosts, ports, strict=False)]
+    return f"database {str(parts.get('dbname') or parts.get('user') or 'of the user')!r} at {', '.join(servers)}"
 
 
 def refuse_proactor(loop: object) -> None:

@@ -13,10 +13,11 @@ import psycopg
 import pytest
 from bench.postgres import PostgresBench
 from psycopg import errors
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from memory.errors import UnavailableError, UsageError
 from memory.postgres import database as database_module
-from memory.postgres.database import Database, parse_dsn
+from memory.postgres.database import Database, describe, parse_dsn
 from memory.postgres.migrate import MIGRATIONS, check_schema, migrate, needed, pending, prepare
 
 CHECKOUT = Path(__file__).parents[2]
@@ -295,3 +296,27 @@ async def test_a_transaction_is_kept_whole_or_not_at_all(database_url: str) -> N
         async with database.transaction() as connection:
             await connection.execute("CREATE TABLE public.kept ()")
     assert {"kept", "lost"} & tables(database_url)["public"] == {"kept"}
+
+
+@pytest.mark.parametrize(
+    ("dsn", "where"),
+    [
+        ("postgresql://one:5433,two:5434/name?target_session_attrs=read-write", "'name' at one:5433, two:5434"),
+        ("host=one,two port=5433 dbname=name", "'name' at one:5433, two:5433"),
+        ("postgresql://one,two/name", "'name' at one, two"),
+        ("postgresql:///name?host=/tmp/one,/tmp/two&port=5432", "'name' at /tmp/one, /tmp/two"),
+    ],
+)
+def test_several_servers_are_named_one_by_one(dsn: str, where: str) -> None:
+    assert describe(parse_dsn(dsn)) == f"database {where}"
+
+
+async def test_of_several_servers_the_one_that_can_write_is_taken(empty_database_url: str) -> None:
+    """The first is not there."""
+    parts = conninfo_to_dict(empty_database_url)
+    several = {**parts, "host": f"/nowhere,{parts['host']}", "port": "5432,5432", "target_session_attrs": "read-write"}
+    dsn = make_conninfo("", **several)
+    assert set(await migrate(dsn)) == needed()
+    assert await pending(dsn) == []
+    async with Database(dsn) as database:
+        await check_schema(database)
