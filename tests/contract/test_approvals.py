@@ -186,6 +186,34 @@ async def test_it_is_found_by_id_prefix_and_thread(stores: Stores) -> None:
     assert await stores.approvals.find("t") == [] and len(await stores.approvals.find("abcdef")) == 1
 
 
+async def test_a_thread_whose_name_looks_like_a_prefix_hides_no_approval(stores: Stores) -> None:
+    """Whoever named the thread does not choose which question an answer reaches: both are found, and a caller has to say which."""
+    await stores.begin_run()
+    meant, = await stores.approvals.open([stores.question(approval_id="abcdef" + "0" * 26)])
+    stores.thread = "abcdef"
+    await stores.begin_run()
+    of_thread, = await stores.approvals.open([stores.question(approval_id="1" * 32)])
+    found = await stores.approvals.find("abcdef")
+    assert sorted(one.approval_id for one in found) == [of_thread.approval_id, meant.approval_id]
+    assert await stores.approvals.find("ABCDEF") == [meant], "names of threads are exact"
+    for name, one in ((meant.approval_id, meant), ("abcdef0", meant), (of_thread.approval_id, of_thread)):
+        assert await stores.approvals.find(name) == [one]
+    await stores.decide("approve", approval_id=meant.approval_id)
+    assert len(await stores.approvals.find("abcdef")) == 2, "that one is decided does not settle which was meant"
+    await stores.decide("approve", approval_id=of_thread.approval_id)
+    assert [one.approval_id for one in await stores.approvals.find("abcdef")] == [meant.approval_id]
+
+
+async def test_a_thread_named_as_the_id_of_an_approval_elsewhere(stores: Stores) -> None:
+    await stores.begin_run()
+    meant, = await stores.approvals.open([stores.question()])
+    stores.thread = meant.approval_id
+    await stores.begin_run()
+    other, = await stores.approvals.open([stores.question(approval_id="b" * 32)])
+    assert {one.approval_id for one in await stores.approvals.find(meant.approval_id)} == {meant.approval_id, other.approval_id}
+    assert await stores.approvals.find("t") == [meant]
+
+
 async def test_pending_is_by_tier_and_oldest_first(stores: Stores) -> None:
     await stores.begin_run()
     for name, tier in (("c", 1), ("a", 2), ("b", 1)):

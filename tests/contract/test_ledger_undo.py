@@ -100,3 +100,26 @@ async def test_what_is_refused_is_put_down_once_and_cannot_begin_any_more(stores
     for _ in range(2):
         await stores.ledger.compensated(lease, {"undone": []})
     assert (await stores.kinds()).count("compensation_ended") == 1
+
+
+async def test_to_give_up_an_undo_that_was_settled_meanwhile_asks_nobody(stores: Stores) -> None:
+    """The effect that it undoes is another call: that one's end counts for nothing here."""
+    lease = await effect(stores)
+    await wished(stores, "key")
+    begun = await stores.ledger.begin(lease, undo(stores))
+    assert begun.execution
+    await stores.ledger.finish(begun.execution, Result("succeeded", "taken back"))
+    before = await stores.kinds()
+    asks = question(stores, kind="unknown_outcome")
+    assert not await stores.ledger.give_up(begun.execution, why="no answer", question=asks)
+    assert await stores.approvals.get(OWN) is None and await stores.kinds() == before
+
+
+async def test_an_undo_of_which_nobody_knows_is_given_up_although_its_effect_is_known(stores: Stores) -> None:
+    lease = await effect(stores)
+    await wished(stores, "key")
+    begun = await stores.ledger.begin(lease, undo(stores))
+    assert begun.execution
+    assert await stores.ledger.give_up(begun.execution, why="no answer", question=question(stores, kind="unknown_outcome"))
+    assert [one.status for one in await stores.ledger.of_thread("t")] == ["succeeded", "unknown"]
+    assert [one.kind for one in await stores.approvals.pending()] == ["unknown_outcome"]
