@@ -5,9 +5,11 @@ has a timeout: whoever asks has a deadline, and an embedder that does not answer
 """
 
 import importlib.util
+import math
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
+from numbers import Real
 from typing import TYPE_CHECKING, Any, cast
 
 from memory.errors import UnavailableError, UsageError
@@ -40,15 +42,29 @@ class LazyEmbedder:
         self._embeddings()
 
     def embed_query(self, text: str) -> list[float]:
-        return self._embeddings().embed_query(text)
+        [vector] = self._sound([self._embeddings().embed_query(text)], 1)
+        return vector
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
-        return self._embeddings().embed_documents(texts)
+        return self._sound(self._embeddings().embed_documents(texts), len(texts))
+
+    def _sound(self, vectors: Any, count: int) -> list[list[float]]:
+        """A server can answer anything, and a store takes it for vectors: null is near to everything, and NaN to nothing."""
+        if not isinstance(vectors, list) or len(vectors) != count or not all(map(_is_direction, vectors)):
+            raise UnavailableError(
+                f"The embedder {self.name!r} answered with something that is no list of {count} vectors.",
+                remedy="Check INTERLOCK_EMBEDDINGS, and the server that answers there.", code="bad_embedding",
+            )  # fmt: skip
+        return vectors
 
     def _embeddings(self) -> "Embeddings":
         with self._making:
             self._made = self._made or self._make()
             return self._made
+
+
+def _is_direction(vector: Any) -> bool:
+    return isinstance(vector, list) and all(isinstance(one, Real) and math.isfinite(one) for one in vector) and any(vector)
 
 
 def choose_embedder(setting: str | None, keys: Keys) -> LazyEmbedder:

@@ -224,6 +224,24 @@ class _Opened:
         self.collection: _Collection | None = None
 
 
+class _OfOneSize:
+    """An embedder can be another one under the same name."""
+
+    def __init__(self, embedder: Embedder, refuse: Callable[[int], None]) -> None:
+        self._embedder, self._refuse = embedder, refuse
+
+    def embed_query(self, text: str) -> list[float]:
+        return self._checked([self._embedder.embed_query(text)])[0]
+
+    def embed_documents(self, texts: list[str]) -> list[list[float]]:
+        return self._checked(self._embedder.embed_documents(texts))
+
+    def _checked(self, vectors: list[list[float]]) -> list[list[float]]:
+        for vector in vectors:
+            self._refuse(len(vector))
+        return vectors
+
+
 class _Collection:
     """One collection under one embedder. The filter is on where a server holds all tenants together; it costs nothing there."""
 
@@ -280,10 +298,14 @@ class _Collection:
     def _langchain(self) -> "QdrantVectorStore":
         from langchain_qdrant import QdrantVectorStore
 
-        embedder: Any = self._embedder  # LangChain asks for its own class, and needs its two methods
+        embedder: Any = _OfOneSize(self._embedder, self._unlike)  # LangChain asks for its own class, and needs its two methods
         return QdrantVectorStore(
             self._client, self._name, embedder, vector_name="", validate_embeddings=False, validate_collection_config=False
         )
+
+    def _unlike(self, size: int) -> None:
+        if self._size and size != self._size:
+            raise embedder_changed(f"collection {self._name!r}", self._made_by, self._size, self._embedder.name, size)
 
     def _filter(self, tenant: str | None) -> Any:
         return None if self._is_local or tenant is None else _of(tenant)

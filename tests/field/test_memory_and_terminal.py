@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 import typer
-from bench.openai_server import call, calls, say, status
+from bench.openai_server import DIMENSIONS, Reply, call, calls, say, status
 from bench.qdrant_server import QdrantServer
 from qdrant_client import QdrantClient
 
@@ -84,3 +84,19 @@ def test_c103_a_mistake_of_ours_is_one_line_without_what_stood_in_its_variables(
     out, err = capfd.readouterr()
     assert ended.value.exit_code == 1 and "a text of 8 characters" in err
     assert "sentinel" not in out + err and "Traceback" not in out + err
+
+
+@pytest.mark.parametrize("vector", [[None] * DIMENSIONS, [1.0, 2.0]], ids=["none", "shorter"])
+def test_vectors_that_are_none_cost_the_run_nothing_and_spoil_no_memory(agent: Any, vector: list[Any]) -> None:
+    agent.start(say("Done."), thread="first", expect=0, environment=ON)
+    honest = agent.model.answer_embeddings
+    agent.model.answer_embeddings = lambda request: Reply(document={
+        "object": "list", "model": "words", "usage": {"prompt_tokens": 1, "total_tokens": 1},
+        "data": [{"object": "embedding", "index": index, "embedding": vector} for index, _ in enumerate(request["input"])],
+    })  # fmt: skip
+    ended = agent.start(call("note_add", {"text": "a note"}), say("Noted."), thread="second", expect=0, environment=ON)
+    assert (ended["status"], agent.world.attempts("note_add")) == ("completed", 1)
+    assert {ended["memory"][part]["status"] for part in ("recalled", "remembered")} == {"unavailable"}
+    agent.model.answer_embeddings = honest
+    found = agent("memory", "search", "do what is due", expect=0, environment=ON)
+    assert found["status"] == "ok" and len(found["records"]) == 1

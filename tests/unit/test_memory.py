@@ -1,18 +1,19 @@
 """How memory behaves towards a run whatever its store does, what a thread is remembered as, and which embedder a setting means."""
 
+import math
 import subprocess
 import sys
 import threading
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
 from graph.episode import in_state, told
 from memory.careful import Memory, Recalled, fit
 from memory.choosing import choose_memory
-from memory.embedders import LOCAL_PACKAGE, Keys, choose_embedder
+from memory.embedders import LOCAL_PACKAGE, Keys, LazyEmbedder, choose_embedder
 from memory.episodes import Match, MemoryRecord, record_id
 from memory.errors import UnavailableError, UsageError
 from memory.inmemory import InMemoryEpisodes
@@ -195,3 +196,34 @@ def test_choosing_loads_no_vector_store(tmp_path: Path) -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
     assert done.stdout.split() == ["empty", "set()"]
+
+
+ODD: dict[str, Any] = {
+    "nothing": [], "not a number": [1.0, math.nan], "infinite": [1.0, math.inf], "words": ["a", "b"], "no direction": [0.0, 0.0],
+    "none": [None, None], "no list": "0.1, 0.2", "null": None,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("vector", ODD.values(), ids=ODD)
+def test_what_an_embedder_answers_is_a_vector_or_refused(vector: Any) -> None:
+    class Odd:
+        def embed_query(self, _: str) -> Any:
+            return vector
+
+        def embed_documents(self, texts: list[str]) -> Any:
+            return [[0.5, 1]] * (len(texts) - 1) + [vector]
+
+    odd = LazyEmbedder("odd:one", lambda: cast(Any, Odd()))
+    for ask in (lambda: odd.embed_query("x"), lambda: odd.embed_documents(["x", "y"])):
+        with pytest.raises(UnavailableError, match="odd:one") as refused:
+            ask()
+        assert refused.value.code == "bad_embedding"
+
+
+def test_an_embedder_answers_for_each_text() -> None:
+    class Few:
+        def embed_documents(self, texts: list[str]) -> Any:
+            return [[0.5, 1]] * (len(texts) - 1)
+
+    with pytest.raises(UnavailableError):
+        LazyEmbedder("few:one", lambda: cast(Any, Few())).embed_documents(["x", "y"])
