@@ -300,21 +300,23 @@ def test_the_server_dies_and_comes_back(slowly: Cli, model_server: OpenAIServer,
     assert_sound(slowly, model_server)
 
 
-def test_the_server_stays_away(slowly: Cli, model_server: OpenAIServer, world: World, home: Path) -> None:
-    """The command says so and how to go on; once the server is back, what nobody could store is asked of a person."""
-    server = EmbeddedServer(home)
-    server.up()
-    slowly.environment["INTERLOCK_DATABASE_URL"] = server.url()  # a server that no command starts
-    process = begin_payment(slowly, model_server, world)
-    os.kill(int(server.status()["pid"]), signal.SIGKILL)
-    world.append("go")
-    error = process.wait(120).expect(7).json["error"]
-    assert error["code"] == "database" and "interlock resume t" in error["remedy"]
-    assert world.count("slow_payment") == 1
-    server.up()
-    assert slowly("recover", "--json").expect(0).json["recovered"] == [{"thread_id": "t", "status": "waiting", "error": None}]
-    end_payment(slowly, model_server, world)
-    assert world.count("slow_payment") == 1
+if FULL:  # it takes half a minute, most of it patience with a server that may come back
+
+    def test_the_server_stays_away(slowly: Cli, model_server: OpenAIServer, world: World, home: Path) -> None:
+        """The command says so and how to go on; once the server is back, what nobody could store is asked of a person."""
+        server = EmbeddedServer(home)
+        server.up()
+        slowly.environment["INTERLOCK_DATABASE_URL"] = server.url()  # a server that no command starts
+        process = begin_payment(slowly, model_server, world)
+        os.kill(int(server.status()["pid"]), signal.SIGKILL)
+        world.append("go")
+        error = process.wait(120).expect(7).json["error"]
+        assert error["code"] == "database" and "interlock resume t" in error["remedy"]
+        assert world.count("slow_payment") == 1
+        server.up()
+        assert slowly("recover", "--json").expect(0).json["recovered"] == [{"thread_id": "t", "status": "waiting", "error": None}]
+        end_payment(slowly, model_server, world)
+        assert world.count("slow_payment") == 1
 
 
 # --- no answer in time -----------------------------------------------------------------------------------------------
