@@ -544,7 +544,10 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         bench = self.server.bench
-        body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+        length = int(self.headers.get("Content-Length") or 0)
+        body = self.rfile.read(length)
+        if len(body) < length:
+            return None  # the client died between its headers and its body: no request was made
         path = self.path.partition("?")[0]
         if self.headers.get("Authorization") != f"Bearer {KEY}":
             message = "Incorrect API key provided."
