@@ -44,26 +44,40 @@ def answer_all(cli: Cli, world: World) -> None:
         cli(*words, "--detach", "--json").expect(0)
 
 
+def begin_worker(cli: Cli, health: Path) -> Process:
+    health.unlink(missing_ok=True)
+    return cli.spawn("worker", "--concurrency", "2", "--health", str(health), "--json")
+
+
+def wait_for(file: Path) -> None:
+    end = time.monotonic() + 60
+    while not file.exists():
+        assert time.monotonic() < end
+        time.sleep(0.02)
+
+
 @pytest.mark.timeout(1200)
 def test_workers_that_are_killed_lose_nothing_and_repeat_nothing(commands: Cli, model_server: OpenAIServer, world: World) -> None:
     chance, wanted = random.Random(9), [f"t{number}" for number in range(THREADS)]
     model_server.always(payer)
     for number, name in enumerate(wanted):
         commands("start", f"pay {number}", "--thread", name, "--detach", "--json").expect(0)
-    workers = [commands.spawn("worker", "--concurrency", "2", "--json") for _ in range(WORKERS)]
+    health = [commands.cwd / f"health{number}" for number in range(WORKERS)]
+    workers = [begin_worker(commands, file) for file in health]
     kills, due, end = 0, time.monotonic() + EVERY, time.monotonic() + LIMIT
     while True:
         answer_all(commands, world)
         if kills < KILLS and time.monotonic() >= due:
             victim = chance.randrange(WORKERS)
             workers[victim].kill()
-            workers[victim] = commands.spawn("worker", "--concurrency", "2", "--json")
+            workers[victim] = begin_worker(commands, health[victim])
             kills, due = kills + 1, time.monotonic() + EVERY * chance.uniform(0.2, 1.8)
         runs = {one["thread_id"]: one["status"] for one in commands("runs", "--limit", "1000", "--json").expect(0).json["runs"]}
         if kills == KILLS and set(runs.values()) == {"completed"}:
             break
         assert time.monotonic() < end, f"stuck: {[name for name, status in runs.items() if status != 'completed']}"
-    for worker in workers:
+    for worker, file in zip(workers, health, strict=True):
+        wait_for(file)  # before it has begun, SIGTERM interrupts it as it does any command
         worker.signal(signal.SIGTERM)
     assert [worker.wait().expect(0).json["given_up"] for worker in workers] == [[]] * WORKERS
     assert sorted(runs) == sorted(wanted)
@@ -105,8 +119,9 @@ def test_when_the_grace_is_over_people_are_asked_what_became_of_the_call(command
 def test_the_health_file_tells_how_the_worker_is_and_goes_with_it(commands: Cli, model_server: OpenAIServer, world: World) -> None:
     health = commands.cwd / "health.json"
     worker = paying(commands, model_server, world, "--health", str(health))
+    wait_for(health)
     end = time.monotonic() + 30
-    while not (health.exists() and json.loads(health.read_text())["driving"] == 1):
+    while json.loads(health.read_text())["driving"] != 1:
         assert time.monotonic() < end
         time.sleep(0.02)
     assert json.loads(health.read_text()) == {"driving": 1, "driven": 1, "unavailable": None}
