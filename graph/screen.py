@@ -187,9 +187,10 @@ def thread(one: Mapping[str, Any], *, width: int | None = None) -> str:
         lines += ["", failed(one["error"], width)]
     for pending in one["pending"]:
         lines += ["", question(pending, width=width)]
-    if outlook := one["then_compensate"]:
-        told = [f"  {_effect(row)}" for row in outlook["undoes"]]
-        told += [f"  NOT {_effect(row)}: {escape(row['why'])}" for row in outlook["cannot_undo"]]
+    can_be_rejected = any(pending["kind"] != "unknown_outcome" for pending in one["pending"])
+    if can_be_rejected and (outlook := one["then_compensate"]):
+        told = [marked(_effect(row), "  ", "    ", width) for row in outlook["undoes"]]
+        told += [marked(f"NOT {_effect(row)}: {escape(row['why'])}", "  ", "    ", width) for row in outlook["cannot_undo"]]
         lines += ["", "A rejection with `--then compensate` would undo, latest first:", *told] if told else []
     return "\n".join(lines)
 

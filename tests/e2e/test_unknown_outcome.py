@@ -35,6 +35,7 @@ def test_c003_a_person_settles_it(agent: Any, how: str) -> None:
     assert asked["begun"] == {"at": began, "attempt": 1, "idempotency_key": waiting["executions"][0]["call_key"]}
     for told in (agent.cli("show", "t").stdout, agent.cli.terminal("show", "t", columns=100).wait().stdout):
         assert f"{began}, attempt 1" in told and asked["begun"]["idempotency_key"] in told, "what to look for at the other side"
+        assert "--then compensate" not in told, "this question cannot be rejected"
     assert agent.world.attempts("transfer") == 1
     assert agent("approve", asked["approval_id"], expect=6)["error"]["code"] == "wrong_kind"
     assert agent("resolve", asked["approval_id"], expect=2)["error"]["code"] == "usage"
