@@ -36,5 +36,8 @@ class Reviews(Protocol):
     async def listed(self, *, every: bool = False, limit: int = 1000) -> Sequence[Review]:
         """Oldest first; without `every` only the open ones."""
 
+    async def open(self, *, most: int) -> tuple[int, float]:
+        """How many are open, counted up to `most`, and the age of the oldest in seconds."""
+
     async def give(self, approval_id: str, status: ReviewStatus, by: Identity, comment: str, allowed: Callable[[Review], None]) -> Review:
         """One transaction with its place on the record. What `allowed` raises is on the record as a refused attempt."""

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 commands = Commands()
 SHORTEST_DIGEST = 8
+MOST_COUNTED = 1000
 HELP_THEN = "continue: the agent is told and goes on; compensate: what the thread did is undone, then it ends; stop: it ends."
 Detail = dict[str, Any] | Callable[[Approval], dict[str, Any]]  # what is kept with a vote, or how it is made from the question
 
@@ -42,9 +43,10 @@ def inbox(
         page = Page(await application.approvals.pending(tier=tier, limit=limit + 1), limit)
         rows = [view.question(approval) for approval in page.rows]
         hints = [page.hint]
-        if left := await application.reviews.listed(limit=1000):
-            many = f"{len(left)} or more" if len(left) == 1000 else len(left)
-            since = screen.for_so_long(left[0].age)
+        left, age = await application.reviews.open(most=MOST_COUNTED)
+        if left:
+            many = f"{left} or more" if left == MOST_COUNTED else left
+            since = screen.for_so_long(age)
             hints.append(f"{many} calls that ran without a person are to be reviewed, the oldest since {since}: interlock review list")
         document = {"pending": rows, "more": page.more}
         return Shown(document, screen.inbox(rows, datetime.now(UTC), width=width()), 0, "\n".join(filter(None, hints)))

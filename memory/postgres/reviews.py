@@ -28,6 +28,11 @@ class PostgresReviews:
     async def listed(self, *, every: bool = False, limit: int = 1000) -> Sequence[Review]:
         return await self._read("%(every)s OR v.status = 'open'", {"every": every}, limit=limit)
 
+    async def open(self, *, most: int) -> tuple[int, float]:
+        async with self._database.connection() as db:
+            row = await (await db.execute(OPEN, {"most": most})).fetchone()
+        return (int(row["many"]), float(row["age"])) if row else (0, 0.0)
+
     async def give(self, approval_id: str, status: ReviewStatus, by: Identity, comment: str, allowed: Callable[[Review], None]) -> Review:
         try:
             await self._give(approval_id, status, by, comment, allowed)
@@ -92,6 +97,14 @@ FROM interlock.review v JOIN interlock.approval a USING (approval_id) JOIN inter
 LEFT JOIN interlock.execution e ON e.approval_id = a.approval_id
 """
 RAN = "(e.call_key IS NOT NULL OR a.kind = 'final_answer')"  # a permit that nothing was begun with leaves nothing to look at
+OPEN = f"""
+SELECT count(*) AS many, coalesce(extract(epoch FROM clock_timestamp() - min(opened_at)), 0) AS age
+FROM (
+    SELECT v.opened_at
+    FROM interlock.review v JOIN interlock.approval a USING (approval_id)
+    LEFT JOIN interlock.execution e ON e.approval_id = a.approval_id
+    WHERE v.status = 'open' AND {RAN} ORDER BY v.opened_at LIMIT %(most)s) AS open
+"""  # noqa: S608 - constants
 LOCKED = f"{SELECT} WHERE a.approval_id = %(id)s AND {RAN} FOR UPDATE OF v"
 GIVE = """
 UPDATE interlock.review SET status = %(status)s, reviewer = %(by)s, reviewer_source = %(source)s, comment = %(comment)s,
