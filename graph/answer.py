@@ -6,11 +6,12 @@ A server's answer becomes calls that say exactly what it said, or calls with a `
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Never
+from typing import Any
 
 from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage
 
 from memory.canonical import problem_of
+from memory.json_text import read_json
 from memory.text import clean, shorten
 
 RAW_CALLS = "raw_calls"  # in additional_kwargs: [{"id", "name", "arguments", "problem"}], nothing of it parsed
@@ -157,10 +158,8 @@ def parse_arguments(raw: Any) -> tuple[dict[str, Any] | None, str | None]:
     if len(raw) > MOST_CHARACTERS:
         return None, f"the arguments are longer than {MOST_CHARACTERS:,} characters, more than a person can look at: {_excerpt(raw)}"
     try:
-        value = json.loads(raw, object_pairs_hook=without_repetition, parse_constant=_no_number)
-        problem = "they are nested too deeply" if _is_too_deep(value) else problem_of(value)
-    except RecursionError:
-        value, problem = None, "they are nested too deeply"
+        value = read_json(raw)
+        problem = "it is nested too deeply" if _is_too_deep(value) else problem_of(value)
     except ValueError as error:
         value, problem = None, str(error)
     if problem is None and not isinstance(value, dict):
@@ -176,20 +175,6 @@ def _excerpt(raw: str) -> str:
 
 def _json(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False)
-
-
-def without_repetition(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """For `json.loads`: what says one thing twice says two things. Raises ValueError."""
-    found: dict[str, Any] = {}
-    for name, value in pairs:
-        if name in found:
-            raise ValueError(f"the name {name!r} occurs twice in one object")
-        found[name] = value
-    return found
-
-
-def _no_number(text: str) -> Never:
-    raise ValueError(f"{text} is no JSON number")
 
 
 def _is_too_deep(value: Any, left: int = DEEPEST_ARGUMENTS) -> bool:

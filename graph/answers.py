@@ -1,11 +1,11 @@
 """What comes back from an interface, as a ballot. Whatever is not understood approves nothing. Pure."""
 
-import json
 from collections.abc import Mapping
 from typing import Any
 
-from graph.answer import without_repetition
 from memory.approvals import Ballot
+from memory.errors import UsageError
+from memory.json_text import RepeatedNameError, read_json
 from memory.people import Identity
 from memory.text import clean
 
@@ -40,6 +40,18 @@ def read_answer(
             return _edit(value, tool, version, shown or {})
         case _:
             return None
+
+
+def read_value(text: str, before: Any) -> Any:
+    """What a person typed in place of `before`: a text stays a text, anything else is read as JSON. Raises UsageError."""
+    if isinstance(before, str):
+        return text
+    try:
+        return read_json(text)
+    except RepeatedNameError as error:
+        raise UsageError(f"This says two things: {error}.", remedy="Say each name once.", code="said_twice") from None
+    except ValueError:
+        return text
 
 
 def _the_only_one(value: Any, interrupt_id: str) -> Any:
@@ -85,6 +97,6 @@ def _parsed(value: Any) -> Any:
     if not isinstance(value, str):
         return value
     try:
-        return json.loads(value, object_pairs_hook=without_repetition)
-    except (ValueError, RecursionError):
+        return read_json(value)
+    except ValueError:
         return None

@@ -12,10 +12,11 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from graph import screen, view
+from graph.answers import read_value
 from graph.console import colours
 from graph.deciding import decide
 from memory.approvals import Approval, Ballot, masked
-from memory.errors import InterlockError
+from memory.errors import InterlockError, UsageError
 from memory.people import Identity
 from memory.text import clean
 
@@ -132,17 +133,14 @@ async def _arguments(before: dict[str, Any], secret: Sequence[str]) -> dict[str,
         if text is None:
             return None
         if text:
-            new[name] = text if isinstance(value, str) else _json(text)
+            try:
+                new[name] = read_value(text, value)
+            except UsageError as error:
+                _say(f"{screen.escape(error.message)} Nothing was decided.")
+                return None
     _say("It would run with " + screen.escape(json.dumps(masked(new, secret), ensure_ascii=False, indent=2), lines=True))
     _forget_what_was_typed()
     return new if await _line("[y]es, or anything else to leave it waiting? ") in {"y", "yes"} else None
-
-
-def _json(text: str) -> Any:
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
-        return text
 
 
 async def _line(prompt: str, *, keep: bool = False, echo: bool = True) -> str | None:

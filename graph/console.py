@@ -21,6 +21,7 @@ from datetime import UTC, datetime
 from typing import Annotated, Any, Literal, NoReturn
 
 import typer
+from typer.core import TyperCommand, TyperOption
 
 from graph import screen
 from graph.settings import Settings, load_settings
@@ -33,11 +34,22 @@ QUIET_SECONDS = 10.0  # a person who waits longer without a word wonders whether
 log_format: ContextVar[LogFormat] = ContextVar("log_format", default="text")  # `--log` stands on every command
 
 
+class _EachOnce(TyperCommand):
+    """A value that is given twice is a mistake: the last one would win in silence, and might not be the one that somebody looked at."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        _, _, order = self.make_parser(ctx).parse_args(args=list(args))
+        for option in order:
+            if isinstance(option, TyperOption) and not (option.is_flag or option.multiple) and order.count(option) > 1:
+                ctx.fail(f"{option.opts[0]} is given twice.")
+        return super().parse_args(ctx, args)
+
+
 class Commands(typer.Typer):
     """Commands that all take `--log`."""
 
     def command(self, *args: Any, **settings: Any) -> Callable[[Any], Any]:
-        register = super().command(*args, **settings)
+        register = super().command(*args, cls=_EachOnce, **settings)
 
         def take(function: Callable[..., Any]) -> Callable[..., Any]:
             register(_with_log(function))

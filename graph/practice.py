@@ -26,6 +26,7 @@ from langchain_core.runnables import Runnable
 from langchain_core.tools import BaseTool
 from langchain_core.utils.function_calling import convert_to_openai_tool
 
+from memory.json_text import read_json
 from memory.text import shorten
 
 NOTICE = (
@@ -93,8 +94,8 @@ def _named(found: dict[str, str]) -> Arguments:
 
 def _json_or_text(text: str) -> Any:
     try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
+        return read_json(text)
+    except ValueError:
         return _unquoted(text)
 
 

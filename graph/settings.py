@@ -4,6 +4,7 @@ The environment wins over the file. Reading settings imports nothing heavy, beca
 """
 
 import difflib
+import io
 import os
 import re
 from collections.abc import Mapping
@@ -12,6 +13,7 @@ from pathlib import Path
 
 import platformdirs
 from dotenv import dotenv_values
+from dotenv.parser import parse_stream
 
 from graph.withheld import WITHHELD
 from memory.errors import UsageError
@@ -69,10 +71,34 @@ class Settings:
 
 
 def read_environment(folder: Path | None = None) -> dict[str, str]:
-    """The names that count here, from `.env` in `folder` (default: the current one) and from the environment above it."""
-    file = (folder or Path.cwd()) / ".env"
-    values = {name: value for name, value in dotenv_values(file).items() if value is not None} if file.is_file() else {}
-    return {**values, **WITHHELD, **os.environ}
+    """The names that count here, from `.env` in `folder` (default: the current one), below those of the environment. Raises UsageError."""
+    return {**_of_file((folder or Path.cwd()) / ".env"), **WITHHELD, **os.environ}
+
+
+def _of_file(file: Path) -> dict[str, str]:
+    """Raises UsageError where anything in it cannot be read or stands there twice: what was left out might be the policy."""
+    try:
+        text = file.read_text(encoding="utf-8-sig") if file.exists() else ""
+    except OSError as error:
+        raise _bad_file(file, f"cannot be read: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise _bad_file(file, "is no UTF-8 text") from None
+    if "\0" in text:
+        raise _bad_file(file, "is no text")
+    seen: set[str] = set()
+    for line in parse_stream(io.StringIO(text)):
+        written = line.original.string
+        number = line.original.line + written[: len(written) - len(written.lstrip())].count("\n")
+        if line.error or (line.key is not None and line.value is None):
+            raise _bad_file(file, f"cannot be read from line {number} on", "Write NAME=VALUE; a value with spaces or # in quotes.")
+        if line.key in seen:
+            raise _bad_file(file, f"sets {line.key!r} a second time, in line {number}", "Set each name once.")
+        seen |= {line.key} if line.key else set()
+    return {name: value or "" for name, value in dotenv_values(stream=io.StringIO(text)).items()}
+
+
+def _bad_file(file: Path, what: str, remedy: str = "") -> UsageError:
+    return UsageError(f"{str(file)!r} {what}.", remedy=remedy, code="bad_env_file")
 
 
 def load_settings(environment: Mapping[str, str] | None = None) -> Settings:

@@ -17,6 +17,7 @@ from typing import Any, Literal, TypeVar
 
 from memory.episodes import MOST_CHARACTERS, Match, MemoryRecord, VectorStoreClient
 from memory.errors import InterlockError, UnavailableError
+from memory.json_text import read_json
 from memory.secrets import without_secrets
 from memory.text import clean, shorten
 
@@ -132,7 +133,7 @@ class Memory:
 
     def _read(self) -> dict[str, dict[str, Any]]:
         try:
-            kept = json.loads(self.pauses.read_text())
+            kept = read_json(self.pauses.read_bytes())
         except (OSError, ValueError):
             return {}
         return kept if isinstance(kept, dict) else {}

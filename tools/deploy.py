@@ -21,7 +21,6 @@ with its outcome, and the way back deploys the version before.
 
 import asyncio
 import contextlib
-import json
 import os
 import re
 import shlex
@@ -36,6 +35,7 @@ from langchain_core.tools import BaseTool, ToolException
 from pydantic import AfterValidator, Field
 
 from memory.errors import UsageError
+from memory.json_text import read_json
 from memory.text import clean
 from tools.spec import Connection, OutcomeUnknown, environment_for_processes, tool
 
@@ -191,7 +191,7 @@ def _by_command(command: Command) -> BaseTool:
 
 def _arguments(text: str) -> tuple[str, ...]:
     try:
-        read: Any = json.loads(text) if text.startswith("[") else shlex.split(text)
+        read: Any = read_json(text) if text.startswith("[") else shlex.split(text)
     except ValueError as error:
         remedy = "Write a command line, or a JSON array of texts."
         raise UsageError(f"{COMMAND} cannot be read: {error}.", remedy=remedy, code="bad_setting") from error

@@ -4,7 +4,6 @@
                     "shop":  {"url": "https://shop.example/mcp", "headers": {"Authorization": "Bearer ${SHOP_TOKEN}"}}}}
 """
 
-import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -13,6 +12,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from memory.errors import UsageError
+from memory.json_text import read_json
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
 VARIABLE = re.compile(r"\$\{(\w+)(?::-([^}]*))?\}")
@@ -51,10 +51,10 @@ class Server:
 def read(path: Path, environment: Mapping[str, str]) -> list[Server]:
     """Raises UsageError `bad_mcp` that names the file, the server and the key."""
     try:
-        document = json.loads(path.read_text(encoding="utf-8"))
+        document = read_json(path.read_bytes())
     except OSError as error:
         raise _wrong(path, f"cannot be read: {error.strerror}") from None
-    except (ValueError, RecursionError) as error:
+    except ValueError as error:
         raise _wrong(path, f"is no JSON: {error}") from None
     servers = document.get("mcpServers") if isinstance(document, dict) else None
     if not isinstance(servers, dict):
@@ -122,6 +122,8 @@ class _Reader:
         value = self.values.get(key, {})
         if not isinstance(value, dict) or not all(isinstance(one, str) for one in value.values()):
             raise self._wrong(f"has {key} that are no object of texts")
+        if key == "headers" and len({name.lower() for name in value}) < len(value):
+            raise self._wrong("has a header twice", "Upper and lower case are one to HTTP.")
         return {name: self._filled(one, key) for name, one in value.items()}
 
     def _filled(self, text: str, key: str) -> str:

@@ -1,6 +1,5 @@
 """Commands by which a person decides: what waits, and the answers that can be given."""
 
-import json
 from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Annotated, Any
@@ -8,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from graph import deciding, screen, view
+from graph.answers import read_value
 from graph.approval import THEN
 from graph.commands.opening import run, who
 from graph.commands.options import As, Comment, Detach, Digest, Json, Name
@@ -169,23 +169,15 @@ def changed(question: Approval, args: str | None, pairs: list[str]) -> dict[str,
         if value is None or not args.strip():
             raise UsageError(f"--args must be a JSON object: {problem or 'it is empty'}.", code="usage")
         return value
-    new = dict(question.args)
+    set_: dict[str, Any] = {}
     for pair in pairs:
         name, equals, text = pair.partition("=")
         if not equals or name not in question.args:
             raise UsageError(f"--set {pair!r}: there are {', '.join(question.args)}.", remedy="--set NAME=VALUE", code="usage")
-        new[name] = _value(text, question.args[name])
-    return new
-
-
-def _value(text: str, before: Any) -> Any:
-    """A text stays a text; anything else is read as JSON."""
-    if isinstance(before, str):
-        return text
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
-        return text
+        if name in set_:
+            raise UsageError(f"--set gives {name!r} twice.", remedy="Say each name once.", code="said_twice")
+        set_[name] = read_value(text, question.args[name])
+    return {**question.args, **set_}
 
 
 @commands.command()
