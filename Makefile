@@ -35,8 +35,10 @@ check: $(READY) ## lint, types, import rules, names and documents
 	$(BIN)/python -m pytest -q tests/unit/test_checkout.py tests/unit/test_durable_names.py || code=1; \
 	exit $$code
 
-fix: $(READY) ## mend what the linter can mend by itself
+fix: $(READY) ## mend what a machine can: lint, and the documents that are made from the code and the tests
 	$(BIN)/ruff check --fix .
+	$(BIN)/python tests/pages/reference.py
+	$(BIN)/python tests/field/table.py
 
 faults: $(READY) ## the fault suite in full: kills, freezes, 1,000 races, lost connections; prints what was survived
 	FAULTS=full $(BIN)/python -m pytest -q -n auto --dist worksteal tests/faults $(ARGS)

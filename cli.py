@@ -25,12 +25,13 @@ from graph.commands import (
     working,
 )
 from graph.console import Commands
-from memory.errors import InterruptedByPersonError
+from memory.errors import EXIT_CODES, InterruptedByPersonError
 
 app = Commands(
     name="interlock", no_args_is_help=True, pretty_exceptions_enable=False, rich_markup_mode=None,
     help="An agent that stops before critical operations and waits for a person.\n\n"
     'Example: interlock start "deploy shop 1.4.2", then interlock inbox, then interlock approve APPROVAL.',
+    epilog="Exit codes:\n\n\b\n" + "\n".join(f"{code:>3}  {meaning.partition(';')[0]}" for code, meaning in EXIT_CODES.items()),
 )  # fmt: skip
 for room in (threads, decisions, working, record, retention, statistics, checks, drawings):
     app.add_typer(room.commands)

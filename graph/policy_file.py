@@ -24,16 +24,16 @@ HIGHEST_TIER = 99  # as for operators
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """How people are asked; `deadline` and `reminder` in seconds. `review` is the share of pre-approved calls that are reviewed."""
+    """How people are asked; `deadline` and `reminder` in seconds."""
 
-    tier: int = 1
-    required: int = 1
-    sources: tuple[str, ...] = ("token", "oidc", "os")
-    four_eyes: bool = False
-    deadline: float | None = None
-    on_expiry: Literal["reject", "escalate"] = "reject"
-    reminder: float | None = None
-    review: float = 1.0
+    tier: int = 1  # who decides: people of this tier or above it
+    required: int = 1  # how many approvals of different people it takes
+    sources: tuple[str, ...] = ("token", "oidc", "os")  # how a name must be known that counts
+    four_eyes: bool = False  # who asked for it may not decide it
+    deadline: float | None = None  # how long people have to decide, and how long an approval holds
+    on_expiry: Literal["reject", "escalate"] = "reject"  # what happens then
+    reminder: float | None = None  # after how long people are reminded, once
+    review: float = 1.0  # the share of pre-approved calls that people look at afterwards
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,6 +233,25 @@ EXPECTED: Mapping[str, Read] = {
     "verdict": _one_of(*VERDICTS, "run"), "rule": _text, **{key: ASKING[key] for key in ("tier", "required", "four_eyes", "sources")},
 }  # fmt: skip
 TEST: Mapping[str, Read] = {"name": _text, "tool": _text, "args": _table, **GIVEN, **EXPECTED}
+NOTIFY: Mapping[str, Read] = {"urls": _names, "on": _some_of(*EVENTS)}
+BELIEVED: Mapping[str, Read] = {"read_only": _names, "idempotent": _names}
+MEANINGS: Mapping[str, str] = {  # of the keys that are no terms; those say it themselves
+    "name": "how the record, `stats` and questions call it",
+    "when": "a condition in CEL over `tool`, `args`, `requester`, `tenant`, `thread`, `now`, `history`; of an answer, over `args.text`",
+    "verdict": "it runs at once, people are asked, or nobody is and the model is told",
+    "tool": "the call that is tried; `final_answer` for an answer",
+    "args": "its arguments",
+    "requester": "who asked, where a rule is about that",
+    "tenant": "for whom",
+    "thread": "in which thread",
+    "now": "when",
+    "history": "what the thread did before: `tool`, `args`, `status`, `decision`, `by`, `rule`, `at` of each call",
+    "rule": "the name of the rule that shall decide",
+    "urls": "where messages go, in apprise's forms",
+    "on": "what is told; all of it where nothing is said",
+    "read_only": "servers whose `readOnlyHint` lets a tool run without a person",
+    "idempotent": "servers whose `idempotentHint` lets a tool be called again after a crash",
+}
 TOP = ("defaults", "tiers", "rule", "final_answer", "test", "notify", "mcp")
 BELONGS = {"pre_approve": {"review"}, "ask": set(ASKING), "forbid": set()}  # what a rule of that verdict may say beside its condition
 
@@ -252,8 +271,8 @@ class _Reader:
         self._refuse_twins("rule", rules)
         self._refuse_twins(ANSWER, answers)
         examples = tuple(self._example(index, values) for index, values in enumerate(self._many("test")))
-        notify = self._values("notify", 0, self._one("notify"), {"urls": _names, "on": _some_of(*EVENTS)})
-        believed = Believed(**self._values("mcp", 0, self._one("mcp"), {"read_only": _names, "idempotent": _names}))
+        notify = self._values("notify", 0, self._one("notify"), NOTIFY)
+        believed = Believed(**self._values("mcp", 0, self._one("mcp"), BELIEVED))
         return replace(made, rules=rules, answer_rules=answers, examples=examples, notify=Notify(**notify), believed=believed)
 
     def _tiers(self) -> dict[int, frozenset[str]] | None:

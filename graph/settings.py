@@ -10,6 +10,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 import platformdirs
 from dotenv import dotenv_values
@@ -19,28 +20,39 @@ from graph.withheld import WITHHELD
 from memory.errors import UsageError
 
 PREFIX = "INTERLOCK_"
-KNOWN = frozenset(
-    {
-        "INTERLOCK_ANALYTICS_URL",
-        "INTERLOCK_DATABASE_URL",
-        "INTERLOCK_DEPLOY_COMMAND",
-        "INTERLOCK_DEPLOY_ENV",
-        "INTERLOCK_EMBEDDINGS",
-        "INTERLOCK_GITHUB_REPO",
-        "INTERLOCK_HOME",
-        "INTERLOCK_LEASE_SECONDS",
-        "INTERLOCK_MCP",
-        "INTERLOCK_MODEL",
-        "INTERLOCK_OPERATOR_TOKEN",
-        "INTERLOCK_POLICY",
-        "INTERLOCK_QDRANT_API_KEY",
-        "INTERLOCK_QDRANT_URL",
-        "INTERLOCK_REJECTION_LIMIT",
-        "INTERLOCK_STEP_LIMIT",
-        "INTERLOCK_TENANT",
-        "INTERLOCK_TOOLS",
-    }
-)
+
+
+class Known(NamedTuple):
+    """A setting in words: what holds where it is not set, and what it means. A number is what holds, not only how it is told."""
+
+    default: str
+    meaning: str
+
+
+KNOWN: Mapping[str, Known] = {
+    "INTERLOCK_ANALYTICS_URL": Known("a small invented shop", "what `read_database` reads; an account that may only read"),
+    "INTERLOCK_DATABASE_URL": Known("an embedded PostgreSQL", "any PostgreSQL 14 or newer; several servers as `host1,host2`"),
+    "INTERLOCK_DEPLOY_COMMAND": Known("the release register", "the command of `deploy_code`: an argument list"),
+    "INTERLOCK_DEPLOY_ENV": Known("", "more names of the environment that the command may see"),
+    "INTERLOCK_EMBEDDINGS": Known(
+        "a local embedder, where it is installed", "`provider:model`, such as `openai:NAME`; or `off`: no memory"
+    ),
+    "INTERLOCK_GITHUB_REPO": Known(
+        "a table of ours", "`owner/name`: `create_ticket` opens issues there, with `GITHUB_TOKEN` (`GITHUB_API_URL` for an own server)"
+    ),
+    "INTERLOCK_HOME": Known("your user data folder", "where the embedded PostgreSQL and the memory live"),
+    "INTERLOCK_LEASE_SECONDS": Known("30", "how long a driver that died on another machine keeps others out"),
+    "INTERLOCK_MCP": Known("", "a file of MCP servers, in the `mcpServers` form"),
+    "INTERLOCK_MODEL": Known("the practice model", "`openai:NAME`"),
+    "INTERLOCK_OPERATOR_TOKEN": Known("", "the token of the person who decides"),
+    "INTERLOCK_POLICY": Known("ask at tier 1 of anyone", "a policy file: what runs at once, what is asked of whom, what is forbidden"),
+    "INTERLOCK_QDRANT_API_KEY": Known("", "of that server"),
+    "INTERLOCK_QDRANT_URL": Known("a folder under `INTERLOCK_HOME`", "a Qdrant server for the memory"),
+    "INTERLOCK_REJECTION_LIMIT": Known("3", "how often people are asked about the same action, before the thread stops (exit code 8)"),
+    "INTERLOCK_STEP_LIMIT": Known("50", "turns of the model, anew with each command that drives a thread"),
+    "INTERLOCK_TENANT": Known("default", "kept with the thread; memories of one tenant are never shown to another"),
+    "INTERLOCK_TOOLS": Known("", "more tools: `module:ATTRIBUTE`, comma-separated"),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,11 +75,11 @@ class Settings:
     embeddings: str | None = None
     qdrant_url: str | None = None
     qdrant_api_key: str | None = None
-    tenant: str = "default"
+    tenant: str = KNOWN["INTERLOCK_TENANT"].default
     operator_token: str | None = None
-    lease_seconds: float = 30.0
-    step_limit: int = 50
-    rejection_limit: int = 3
+    lease_seconds: float = float(KNOWN["INTERLOCK_LEASE_SECONDS"].default)
+    step_limit: int = int(KNOWN["INTERLOCK_STEP_LIMIT"].default)
+    rejection_limit: int = int(KNOWN["INTERLOCK_REJECTION_LIMIT"].default)
 
 
 def read_environment(folder: Path | None = None) -> dict[str, str]:
@@ -120,11 +132,11 @@ def load_settings(environment: Mapping[str, str] | None = None) -> Settings:
         embeddings=value.get("INTERLOCK_EMBEDDINGS"),
         qdrant_url=value.get("INTERLOCK_QDRANT_URL"),
         qdrant_api_key=value.get("INTERLOCK_QDRANT_API_KEY"),
-        tenant=value.get("INTERLOCK_TENANT", "default"),
+        tenant=value.get("INTERLOCK_TENANT", KNOWN["INTERLOCK_TENANT"].default),
         operator_token=value.get("INTERLOCK_OPERATOR_TOKEN"),
-        lease_seconds=_number(value, "INTERLOCK_LEASE_SECONDS", default=30, least=1),
-        step_limit=int(_number(value, "INTERLOCK_STEP_LIMIT", default=50, least=1)),
-        rejection_limit=int(_number(value, "INTERLOCK_REJECTION_LIMIT", default=3, least=1)),
+        lease_seconds=_number(value, "INTERLOCK_LEASE_SECONDS", least=1),
+        step_limit=int(_number(value, "INTERLOCK_STEP_LIMIT", least=1)),
+        rejection_limit=int(_number(value, "INTERLOCK_REJECTION_LIMIT", least=1)),
     )
 
 
@@ -146,10 +158,8 @@ def seconds_of(text: str) -> float:
     return float(total)
 
 
-def _number(value: Mapping[str, str], name: str, *, default: float, least: float) -> float:
-    text = value.get(name)
-    if text is None:
-        return default
+def _number(value: Mapping[str, str], name: str, *, least: float) -> float:
+    text = value.get(name, KNOWN[name].default)
     try:
         number = float(text)
     except ValueError:

@@ -16,7 +16,23 @@
 A driver's error is wrapped once, where it is met, with its cause kept; nothing else is shown to a user.
 """
 
+from collections.abc import Mapping
 from typing import Any
+
+# How a command ends, for scripts. The README and docs/reference.md say the same.
+EXIT_CODES: Mapping[int, str] = {
+    0: "done: completed, rejected or cancelled; a tool that failed is told to the agent, and is seen in `executions`",
+    1: "the run failed",
+    2: "the command line, or a setting, cannot be used",
+    3: "waiting for a person",
+    4: "no such thread or approval",
+    5: "conflict: already decided, another process drives it, stale",
+    6: "refused: not permitted, invalid, expired; or the record does not verify",
+    7: "a service is unavailable",
+    8: "stopped by a limit",
+    130: "interrupted",
+    141: "nobody reads the answer any more; what was to be done is done",
+}
 
 
 class InterlockError(Exception):

@@ -77,7 +77,8 @@ def listed(registry: "Registry") -> Shown:
 
 @commands.command()
 def doctor(json: Json = False) -> None:
-    """Look at everything that a run needs; say what is wrong, and how to mend it. The model is asked one small question.
+    """Look at everything that a run needs. It says what is wrong, and how to mend it; the model is asked one small question. The exit
+    code is that of the first thing that is wrong.
 
     Example: interlock doctor
     """

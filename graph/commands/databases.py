@@ -89,7 +89,7 @@ def db_url(json: Json = False) -> None:
 
 @commands.command("migrate")
 def db_migrate(json: Json = False) -> None:
-    """Bring the schema up to this version.
+    """Bring the schema up to this version; with the rights of its owner. Threads that wait go on waiting.
 
     Example: interlock db migrate
     """

@@ -31,7 +31,7 @@ Detail = dict[str, Any] | Callable[[Approval], dict[str, Any]]  # what is kept w
 
 @commands.command()
 def inbox(
-    tier: Annotated[int | None, typer.Option("--tier", help="Only this tier.")] = None, limit: Limit = 1000, json: Json = False
+    tier: Annotated[int | None, typer.Option("--tier", metavar="N", help="Only this tier.")] = None, limit: Limit = 1000, json: Json = False
 ) -> None:
     """List what waits for a person, oldest first. `show` has a question in full.
 
@@ -124,12 +124,12 @@ def approve(
 def reject(
     name: Name,
     comment: Comment = "",
-    then: Annotated[str, typer.Option("--then", help=HELP_THEN)] = "continue",
+    then: Annotated[str, typer.Option("--then", metavar="|".join(THEN), help=HELP_THEN)] = "continue",
     who_as: As = None,
     detach: Detach = False,
     json: Json = False,
 ) -> None:
-    """Say no. The agent is told your words. `show` lists what could be undone.
+    """Say no to a call. The agent is told your words. `show` lists what could be undone.
 
     Example: interlock reject 3f9a2c11 --comment "not on a Friday" --then stop
     """
@@ -182,7 +182,7 @@ def changed(question: Approval, args: str | None, pairs: list[str]) -> dict[str,
 
 @commands.command()
 def escalate(name: Name, comment: Comment = "", who_as: As = None, detach: Detach = False, json: Json = False) -> None:
-    """Hand a question to the next tier.
+    """Hand a question to the next tier. The people of this one cannot decide it any more.
 
     Example: interlock escalate 3f9a2c11 --comment "needs the on-call lead"
     """

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from graph.app import App
     from memory.careful import Memory
 
-commands = Commands(no_args_is_help=True, rich_markup_mode=None, help="What is remembered of earlier threads: search, add, list, forget.")
+commands = Commands(no_args_is_help=True, rich_markup_mode=None, help="What is remembered: search, add, list, forget, embed anew.")
 Tenant = Annotated[str | None, typer.Option("--tenant", metavar="NAME", help="Whose memory; default: INTERLOCK_TENANT.")]
 COLUMNS = ("id", "date", "source", "content")
 

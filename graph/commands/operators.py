@@ -22,7 +22,7 @@ commands = Commands(no_args_is_help=True, rich_markup_mode=None, help="People wh
 @commands.command("add")
 def operator_add(
     name: Annotated[str, typer.Argument(metavar="NAME", help="As it shall stand on the record.")],
-    tier: Annotated[int, typer.Option("--tier", min=1, max=99, help="The highest tier that they may decide.")] = 1,
+    tier: Annotated[int, typer.Option("--tier", metavar="N", min=1, max=99, help="The highest tier that they may decide.")] = 1,
     expires: Annotated[str | None, typer.Option("--expires", metavar="DURATION", help="For example 90d or 12h; default: never.")] = None,
     json: Json = False,
 ) -> None:
@@ -59,7 +59,10 @@ def operator_list(json: Json = False) -> None:
 
 
 @commands.command("revoke")
-def operator_revoke(name: Annotated[str, typer.Argument(metavar="NAME", autocompletion=completing.operators)], json: Json = False) -> None:
+def operator_revoke(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="As `operator list` shows it.", autocompletion=completing.operators)],
+    json: Json = False,
+) -> None:
     """Take a token out of force, at once. What they decided stands.
 
     Example: interlock operator revoke ada

@@ -15,7 +15,11 @@ Digest = Annotated[
 ]
 Detach = Annotated[bool, typer.Option("--detach", help="Do not drive the thread here; whoever resumes it goes on.")]
 Force = Annotated[bool, typer.Option("--force", help="Write over a file that is there.")]
+HELP_THREAD = "Its name, as `interlock runs` lists it."
 HELP_NAME = "Its id, a prefix of 6 or more characters, or a thread with one open approval."
 Name = Annotated[str, typer.Argument(metavar="APPROVAL", help=HELP_NAME, autocompletion=completing.approvals)]
-Thread = Annotated[str, typer.Argument(metavar="THREAD", autocompletion=completing.threads)]
-ThreadOrApproval = Annotated[str, typer.Argument(metavar="THREAD", autocompletion=completing.threads_and_approvals)]
+Thread = Annotated[str, typer.Argument(metavar="THREAD", help=HELP_THREAD, autocompletion=completing.threads)]
+HELP_EITHER = "Its name, or that of an approval."
+ThreadOrApproval = Annotated[
+    str, typer.Argument(metavar="THREAD", help=HELP_EITHER, autocompletion=completing.threads_and_approvals)
+]

@@ -21,7 +21,9 @@ commands = Commands()
 
 @commands.command()
 def audit(
-    thread: Annotated[str | None, typer.Argument(metavar="[THREAD]", autocompletion=completing.threads)] = None,
+    thread: Annotated[
+        str | None, typer.Argument(metavar="[THREAD]", help="Only this one; default: all.", autocompletion=completing.threads)
+    ] = None,
     verify: Annotated[bool, typer.Option("--verify", help="Check the chain; exit code 6 if it does not hold.")] = False,
     export: Annotated[Path | None, typer.Option("--export", metavar="FILE", help="Write it as JSON Lines; see docs/audit.md.")] = None,
     against: Annotated[Path | None, typer.Option("--against", metavar="FILE", help="Check it against an earlier export.")] = None,

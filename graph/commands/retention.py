@@ -37,7 +37,8 @@ def prune(
     who_as: As = None,
     json: Json = False,
 ) -> None:
-    """List the checkpoints and results of threads that ended long ago; with --yes, delete them. The record stays, and so does who decided.
+    """List what may go of threads that ended long ago; with --yes, delete it: their checkpoints and the results of their calls. The record
+    stays, and so does who decided.
 
     A thread that waits, failed or was stopped is kept, and so is one with a question, a review or an outcome that is open.
 

@@ -17,7 +17,7 @@ from memory.text import clean
 if TYPE_CHECKING:
     from graph.app import App
 
-commands = Commands(rich_markup_mode=None, help="Pre-approved calls, looked at after they ran: list, accept and flag them.")
+commands = Commands(rich_markup_mode=None, help="Look at pre-approved calls: list, accept and flag them.")
 NAME = typer.Argument(metavar="ID", help="Its id, a prefix of 6 or more characters, or a thread with one open review.")
 Name = Annotated[str, NAME]
 ALL = typer.Option("--all", help="Also those that were reviewed already.")
@@ -25,7 +25,7 @@ ALL = typer.Option("--all", help="Also those that were reviewed already.")
 
 @commands.callback(invoke_without_command=True)
 def review(context: typer.Context, limit: Limit = 1000, json: Json = False) -> None:
-    """Pre-approved calls, looked at after they ran: list, accept and flag them.
+    """Look at pre-approved calls: list, accept and flag them.
 
     Example: interlock review
     """

@@ -26,7 +26,7 @@ def stats(
     force: Force = False,
     json: Json = False,
 ) -> None:
-    """Count what people decided, by tool and rule and by person, and say what follows where the numbers allow it.
+    """Count what people decided, by tool, rule and person. It says what follows where the numbers allow it.
 
     Example: interlock stats --since 30d --plot decisions.png
     """

@@ -78,7 +78,7 @@ def thread_name(wanted: str | None) -> str:
 
 @commands.command()
 def resume(thread: Thread, json: Json = False) -> None:
-    """Go on with a thread: after a crash, after a decision, or to be asked at a terminal.
+    """Go on with a thread, after a crash or a decision. On a terminal, what waits is asked at once. One that ended is printed.
 
     Example: interlock resume 20260131-1a2b3c4d
     """
@@ -123,7 +123,10 @@ def fork(
 
 @commands.command()
 def cancel(
-    thread: Thread, comment: Annotated[str, typer.Option("--comment", metavar="TEXT", help="Why.")], who_as: As = None, json: Json = False
+    thread: Thread,
+    comment: Annotated[str, typer.Option("--comment", metavar="TEXT", help="Why; kept on the record.")],
+    who_as: As = None,
+    json: Json = False,
 ) -> None:
     """End a thread. Its open questions are closed; nothing that waits will run.
 
@@ -154,7 +157,8 @@ def recover(
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only list them.")] = False,
     json: Json = False,
 ) -> None:
-    """Go on with every thread whose driver died, and with every decision that nobody took up; remind people. It answers no question.
+    """Go on with every thread that was left behind: its driver died, or nobody took up a decision or a deadline. It reminds people, too,
+    and answers no question.
 
     The exit code is the one that each of them would have ended with; 1 where they differ.
 
@@ -202,7 +206,7 @@ async def recovered(application: "App", driver: Any, session: Session, thread_id
 def runs(
     status: Annotated[
         str | None,
-        typer.Option("--status", help="One of running, waiting, completed, rejected, failed, …", autocompletion=lambda: list(EXIT)),
+        typer.Option("--status", help=f"One of {', '.join(EXIT)}.", autocompletion=lambda: list(EXIT)),
     ] = None,
     limit: Limit = 100,
     json: Json = False,

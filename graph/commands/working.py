@@ -35,7 +35,8 @@ Health = Annotated[
 
 @commands.command()
 def worker(concurrency: Concurrency = 2, grace: Grace = 25.0, health: Health = None, json: Json = False) -> None:
-    """Drive on what was decided or left behind, close and raise what is overdue, remind people, and send messages; until SIGTERM.
+    """Do what is due, for every thread, until SIGTERM: drive on what was decided or left behind, close or raise what is overdue, remind
+    people, and send messages.
 
     The first SIGTERM or Ctrl-C lets it finish what it is doing within --grace, the second one does not.
 
@@ -160,7 +161,8 @@ def notify(
     now: Annotated[bool, typer.Option("--now", help="Also what waits for its next attempt.")] = False,
     json: Json = False,
 ) -> None:
-    """Send the messages that are due, through the policy file's [notify]; list what could not be sent.
+    """Send the messages that are due, and list what could not be sent. Where they go, the policy file's [notify] says. Exit code 7 if an
+    attempt failed.
 
     Example: interlock notify --now
     """

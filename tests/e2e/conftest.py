@@ -12,6 +12,7 @@ from typing import Any
 
 import psycopg
 import pytest
+from bench import shapes
 from bench.cli import Cli, Result
 from bench.openai_server import OpenAIServer, Rules, Step
 from bench.postgres import PostgresBench
@@ -32,6 +33,7 @@ class Agent:
         """The document that a command prints, after its exit code was found right."""
         result: Result = self.cli(*arguments, "--json", **more).expect(expect)
         assert not OTHER_TIME.search(result.stdout), "a time has one form in all that we write"
+        assert not (wrong := shapes.faults(arguments, result.json)), f"not as docs/reference.md says: {wrong}"
         return result.json
 
     def start(self, *steps: Step, thread: str = "t", expect: int = 3, **more: Any) -> Any:

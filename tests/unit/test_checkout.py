@@ -10,8 +10,10 @@ from pathlib import Path
 
 import pytest
 from field import table
+from pages import reference
 
 from graph.settings import KNOWN
+from memory.errors import EXIT_CODES
 
 ROOT = Path(__file__).parents[2]
 MAKEFILE = (ROOT / "Makefile").read_text()
@@ -63,12 +65,19 @@ def test_every_document_is_reached_from_the_readme() -> None:
 def test_settings_that_are_described_exist(file: str) -> None:
     named = set(re.findall(r"INTERLOCK_[A-Z_]*[A-Z]", (ROOT / file).read_text()))
     assert named
-    assert named <= KNOWN
+    assert named <= KNOWN.keys()
 
 
-def test_the_readme_describes_the_settings_of_its_table_only_once() -> None:
-    rows = re.findall(r"^\| `(INTERLOCK_\w+)`", (ROOT / "README.md").read_text(), re.MULTILINE)
-    assert rows == sorted(set(rows))
+def test_the_readme_says_of_settings_and_exit_codes_what_the_code_says() -> None:
+    readme = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", (ROOT / "README.md").read_text())
+    rows = re.findall(r"^\| `(INTERLOCK_\w+)` \| +(?:(.*?) )?\| (.*) \|$", readme, re.MULTILINE)
+    assert rows == [(name, one.default, one.meaning) for name, one in KNOWN.items()]
+    codes = re.findall(r"^\| (\d+) \| (.*) \|$", readme, re.MULTILINE)
+    assert codes == [(str(code), meaning) for code, meaning in EXIT_CODES.items()]
+
+
+def test_the_reference_is_as_the_code_says() -> None:
+    assert reference.DOCUMENT.read_text() == reference.document(), "write it anew: make fix"
 
 
 def test_decisions_are_numbered_and_dated() -> None:
