@@ -42,6 +42,7 @@ from memory.postgres.reviews import PostgresReviews
 from memory.postgres.runs import PostgresRuns
 from memory.postgres.stats import PostgresStats
 from memory.postgres.tool_pins import PostgresToolPins
+from memory.postgres.wakeups import PostgresWakeups
 from memory.reviews import Review
 from memory.runs import Run
 from memory.tool_pins import Pin, ToolPins
@@ -84,6 +85,7 @@ class App:
         self.retention = PostgresRetention(self.database)
         self.reviews = PostgresReviews(self.database)
         self.stats = PostgresStats(self.database)
+        self.wakeups = PostgresWakeups(self.database, self.settings.database_direct_url)
 
     @property
     def registry(self) -> "Registry":

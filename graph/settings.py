@@ -31,6 +31,9 @@ class Known(NamedTuple):
 
 KNOWN: Mapping[str, Known] = {
     "INTERLOCK_ANALYTICS_URL": Known("a small invented shop", "what `read_database` reads; an account that may only read"),
+    "INTERLOCK_DATABASE_DIRECT_URL": Known(
+        "`INTERLOCK_DATABASE_URL`", "the same database past its pooler, so that workers hear of work at once"
+    ),
     "INTERLOCK_DATABASE_URL": Known("an embedded PostgreSQL", "any PostgreSQL 14 or newer; several servers as `host1,host2`"),
     "INTERLOCK_DEPLOY_COMMAND": Known("the release register", "the command of `deploy_code`: an argument list"),
     "INTERLOCK_DEPLOY_ENV": Known("", "more names of the environment that the command may see"),
@@ -59,11 +62,13 @@ KNOWN: Mapping[str, Known] = {
 class Settings:
     """`database_url` is None where the embedded server is meant; `lease_seconds` are seconds, `step_limit` turns of the model.
 
-    `rejection_limit` is how often people are asked about the same action before the thread stops.
+    `database_direct_url` is a way to the same database that passes no pooler. `rejection_limit` is how often people are asked about the
+    same action before the thread stops.
     """
 
     home: Path
     database_url: str | None = None
+    database_direct_url: str | None = None
     analytics_url: str | None = None
     model: str | None = None
     policy: Path | None = None
@@ -121,6 +126,7 @@ def load_settings(environment: Mapping[str, str] | None = None) -> Settings:
     return Settings(
         home=Path(value.get("INTERLOCK_HOME") or platformdirs.user_data_dir("interlock", appauthor=False)).expanduser().absolute(),
         database_url=value.get("INTERLOCK_DATABASE_URL"),
+        database_direct_url=value.get("INTERLOCK_DATABASE_DIRECT_URL"),
         analytics_url=value.get("INTERLOCK_ANALYTICS_URL"),
         model=value.get("INTERLOCK_MODEL"),
         policy=Path(value["INTERLOCK_POLICY"]).expanduser() if "INTERLOCK_POLICY" in value else None,

@@ -30,7 +30,7 @@ class NewRun:
 class Run:
     """Times are aware and in UTC, by the database's clock; `lease_live` too is judged by that clock.
 
-    `wake_seq` grows with each decision and wish; `settled_seq` is how far a driver has taken them up.
+    `wake_seq` grows with each decision, wish and deadline; `settled_seq` is how far a driver has taken them up.
     `memory` is what `recalled` and `remembered` wrote, under these two names; None where memory played no part.
     """
 
@@ -75,6 +75,15 @@ class Runs(Protocol):
 
         `lease_live` tells of each whether a process may still drive it.
         """
+
+    async def due(self, limit: int, *, besides: Sequence[str] = ()) -> Sequence[str]:
+        """At most so many threads that could go on and that nobody drives, the first to be driven first: tenants take turns.
+
+        Without those that are named in `besides`. A deadline counts once `wake_overdue` has seen it.
+        """
+
+    async def wake_overdue(self) -> int:
+        """Wakes each thread that waits with a question past its deadline; whoever drives it then closes that. Returns how many."""
 
     async def newest(self, *, status: Status | None = None, limit: int = 100) -> Sequence[Run]: ...
 

@@ -6,11 +6,12 @@ from typing import Any
 from psycopg.types.json import Json
 
 from memory.errors import BusyError, ConflictError, NotFoundError
-from memory.leases import Lease, LeaseLostError
+from memory.leases import Lease, LeaseLostError, is_dead
 from memory.moments import moment, moment_or_none
 from memory.people import Identity
 from memory.postgres.audit import append
 from memory.postgres.database import Connection, Database
+from memory.postgres.due import DUE, OWNERS
 from memory.postgres.outbox import PostgresOutbox
 from memory.runs import ENDED, NewRun, Run, Status
 from memory.text import clean
@@ -77,6 +78,17 @@ class PostgresRuns:
         async with self._database.connection() as db:
             rows = await (await db.execute(SELECT + LEFT)).fetchall()
         return [_run(row) for row in rows]
+
+    async def due(self, limit: int, *, besides: Sequence[str] = ()) -> Sequence[str]:
+        async with self._database.connection() as db:
+            owners = [row["lease_owner"] for row in await (await db.execute(OWNERS)).fetchall()]
+            values = {"limit": limit, "besides": list(besides), "dead": [one for one in owners if is_dead(one)]}
+            rows = await (await db.execute(DUE, values)).fetchall()
+        return [row["thread_id"] for row in rows]
+
+    async def wake_overdue(self) -> int:
+        async with self._database.connection() as db:
+            return (await db.execute(WAKE_OVERDUE)).rowcount
 
     async def acquire(self, thread_id: str, owner: str, seconds: float, *, dead_owner: str | None = None) -> Lease:
         async with self._database.transaction() as db:
@@ -284,6 +296,11 @@ WHERE wake_seq <> settled_seq
     OR (status = 'waiting' AND EXISTS (SELECT FROM interlock.approval a
         WHERE a.thread_id = run.thread_id AND a.status = 'pending' AND a.expires_at <= clock_timestamp()))
 ORDER BY updated_at
+"""
+WAKE_OVERDUE = """
+UPDATE interlock.run SET wake_seq = wake_seq + 1
+WHERE status = 'waiting' AND wake_seq = settled_seq AND thread_id IN (
+    SELECT thread_id FROM interlock.approval WHERE status = 'pending' AND expires_at <= clock_timestamp())
 """
 SETTLE = """
 UPDATE interlock.run
