@@ -5,9 +5,10 @@ Opening it connects to the database and loads neither tools nor graph: deciding 
 
 import asyncio
 import os
-from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Collection, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, cast
 
 from graph import view
@@ -45,7 +46,7 @@ from memory.postgres.tool_pins import PostgresToolPins
 from memory.postgres.wakeups import PostgresWakeups
 from memory.reviews import Review
 from memory.runs import Run
-from memory.tool_pins import Pin, ToolPins
+from memory.tool_pins import Pin
 
 if TYPE_CHECKING:
     from graph.by_apprise import AppriseSender
@@ -53,6 +54,7 @@ if TYPE_CHECKING:
     from graph.run import Driver
     from memory.careful import Memory
     from memory.postgres.saver import GuardedSaver
+    from tools.mcp import Mcp
     from tools.spec import Registry
 
 Tell = Callable[[str, dict[str, Any]], None]
@@ -67,6 +69,7 @@ class App:
     tell: Tell = lambda _what, _details: None
     watch: Watch = field(default_factory=Unwatched)
     stop: Stop = field(default_factory=Stop)
+    pinned: Sequence[Pin] = ()
     _registry: "Registry | None" = field(default=None, init=False)
     _policy: Policy | None = field(default=None, init=False)
 
@@ -89,32 +92,48 @@ class App:
 
     @property
     def registry(self) -> "Registry":
+        """What is known of the tools. No MCP server is asked for it: of one that was not asked yet, it is what was pinned."""
         if self._registry is None:
-            registry = load_registry(
-                self.settings, pins=self._pins, say=lambda text: self.tell("notice", {"message": text}), on_change=self._forget_tools
-            )
-            self.policy.check(registry.names)
+            registry = load_registry(self.settings, self._mcp)
+            if self._mcp is None:
+                self.policy.check(registry.names)
             self._registry = registry
         return self._registry
 
-    @asynccontextmanager
-    async def _pins(self) -> AsyncIterator[PostgresToolPins]:
-        """On a connection of its own: tools are loaded in a loop of their own."""
-        async with Database(self.database.dsn, max_size=1) as database:
-            yield PostgresToolPins(database)
+    @cached_property
+    def _mcp(self) -> "Mcp | None":
+        def say(text: str) -> None:
+            self.tell("notice", {"message": text})
+
+        pins = PostgresToolPins(self.database)
+        return mcp_of(self.settings, pins=pins, pinned=self.pinned, say=say, on_news=self._forget_tools)
 
     def _forget_tools(self) -> None:
         self._registry = None
 
+    async def meet(self, names: Collection[str] | None = None) -> None:
+        """Asks the MCP servers that have these tools what they are now; with None, or for a tool that nobody knows, all of them.
+
+        Each is asked once. Raises UnavailableError where one was never seen and does not answer, and UsageError for a mistake.
+        """
+        if self._mcp is None:
+            return
+        tools = [self.registry.get(name) for name in names or ()]
+        everyone = names is None or None in tools
+        await self._mcp.ask(None if everyone else {tool.facts.remote.server for tool in tools if tool and tool.facts.remote})
+        if everyone:
+            self.policy.check(self.registry.names)
+
     async def accept_tool(self, name: str, by: Identity) -> None:
         """What an MCP server made of this tool counts as known from now on. Raises NotFoundError."""
+        await self.meet()
         tool = self.registry.get(name)
-        if tool is None or tool.facts.remote is None:
+        if self._mcp is None or tool is None or tool.facts.remote is None:
             remedy = "`interlock tools` lists them."
             raise NotFoundError(f"There is no tool {name!r} of an MCP server.", remedy=remedy, code="no_such_tool")
         remote = tool.facts.remote
         await PostgresToolPins(self.database).accept(Pin(remote.server, remote.name, remote.sha256, remote.definition), by)
-        self._forget_tools()
+        self._mcp.forget(remote.server)
 
     @property
     def policy(self) -> Policy:
@@ -161,10 +180,10 @@ class App:
         from graph.model import choose_model
         from graph.ports import Ports
 
-        registry = self.registry
-        model = choose_model(self.settings, [tool.langchain for tool in registry])
+        self.registry  # noqa: B018 - a mistake in what is loaded here is told at once
+        model = choose_model(self.settings)
         return Ports(
-            runs=self.runs, approvals=self.approvals, ledger=self.ledger, registry=registry, electorate=self.electorate,
+            runs=self.runs, approvals=self.approvals, ledger=self.ledger, tools=self, electorate=self.electorate,
             policy=self.policy, rejection_limit=self.settings.rejection_limit, memory=load_memory(self.settings),
             on_token=self.on_token, tell=self.tell, watch=self.watch, stop=self.stop,
             model=replace(model, on_retry=lambda: self.watch.count("interlock.model.retries", model=model.name)),
@@ -252,22 +271,28 @@ class App:
         raise NotFoundError(f"There is no review {name!r}.", remedy=remedy, code="no_such_review")
 
 
-def load_registry(
-    settings: Settings,
-    *,
-    pins: Callable[[], AbstractAsyncContextManager[ToolPins]] | None = None,
-    say: Callable[[str], None] = lambda _text: None,
-    on_change: Callable[[], None] = lambda: None,
-) -> "Registry":
-    """Needs no database; with `pins`, the tools of MCP servers are compared with what they were. `say` takes what a person should know."""
-    from tools.mcp import Mcp
+def load_registry(settings: Settings, mcp: "Mcp | None") -> "Registry":
+    """Of MCP servers, what `mcp` knows of them so far."""
     from tools.table import load
 
-    mcp = None
-    if settings.mcp:
-        believed = load_policy(settings.policy).believed
-        mcp = Mcp(settings.mcp, believed.read_only, believed.idempotent, pins, say, on_change)
     return load(settings.tools, read_environment(), analytics=analytics_of(settings), mcp=mcp)
+
+
+def registry_of_today(settings: Settings) -> "Registry":
+    """Needs no database; MCP servers are asked, and nothing is compared with what they said before."""
+    from tools.mcp import asked_by_plain_code
+
+    mcp = mcp_of(settings)
+    return load_registry(settings, asked_by_plain_code(mcp) if mcp else None)
+
+
+def mcp_of(settings: Settings, **more: Any) -> "Mcp | None":
+    if settings.mcp is None:
+        return None
+    from tools.mcp import Mcp
+
+    believed = load_policy(settings.policy).believed
+    return Mcp(settings.mcp, read_environment(), believed.read_only, believed.idempotent, **more)
 
 
 def refuse_unusable_targets(policy: Policy) -> None:
@@ -325,7 +350,8 @@ async def open_app(
     async with Database(await _address(settings), max_size=connections) as database:
         await prepare(database, embedded=embedded)
         async with _watching() as watch:
-            application = App(settings, database, embedded, on_token, tell, watch, stop or Stop())
+            pinned = await PostgresToolPins(database).all() if settings.mcp else ()
+            application = App(settings, database, embedded, on_token, tell, watch, stop or Stop(), pinned)
             async with application.courier:
                 yield application
             if not isinstance(watch, Unwatched):

@@ -49,7 +49,10 @@ async def decide(application: "App", question: Approval, ballot: Ballot, *, tier
         wished = [one.call_key for one in undoable(await application.ledger.of_thread(question.thread_id))]
         ballot = replace(ballot, detail={**ballot.detail, "undo": wished})
     people = await application.electorate.people(tier)
-    facts = await facts_of(application, question.thread_id, without=question.call_key) if ballot.type == "modify" else None
+    facts = None
+    if ballot.type == "modify":
+        await application.meet([question.tool])
+        facts = await facts_of(application, question.thread_id, without=question.call_key)
     return await application.approvals.decide(question.approval_id, ballot, _judge(application, people, facts))
 
 

@@ -100,19 +100,19 @@ async def _home(settings: Settings) -> Finding:
 
 async def _policy(settings: Settings) -> Finding:
     if settings.policy:
-        from graph.app import load_registry, refuse_unusable_targets
+        from graph.app import refuse_unusable_targets, registry_of_today
         from graph.policy import load_policy
 
-        policy = load_policy(settings.policy, load_registry(settings).names)
+        policy = load_policy(settings.policy, registry_of_today(settings).names)
         await asyncio.to_thread(refuse_unusable_targets, policy)
         return Finding("policy", "ok", f"{settings.policy}: {len(policy.rules)} rules, digest {policy.digest[:12]}")
     return Finding("policy", "ok", "none: every critical call is asked at tier 1 of anyone, and the record says by which source")
 
 
 async def _tools(settings: Settings) -> Finding:
-    from graph.app import load_registry
+    from graph.app import registry_of_today
 
-    registry = load_registry(settings)
+    registry = registry_of_today(settings)
     named = ", ".join(f"{tool.name}{'' if tool.facts.is_critical else ' (runs at once)'}" for tool in registry)
     return Finding("tools", "ok", named or "none")
 
@@ -194,14 +194,15 @@ async def _model(settings: Settings) -> Finding:
         """Report that you are ready, with any word."""
         return word
 
-    model = choose_model(settings, [StructuredTool.from_function(report_ready)])
+    model = choose_model(settings)
+    tools = [StructuredTool.from_function(report_ready)]
     if model.is_practice:
         remedy = "INTERLOCK_MODEL=openai:NAME with OPENAI_API_KEY, or OPENAI_BASE_URL for a server of your own."
         return Finding("model", "warn", "the practice model answers, which is no language model", remedy)
     question = HumanMessage("Call the tool report_ready with the word ready. Do not answer in any other way.")
     heard: list[str] = []
     try:
-        answer = await asyncio.wait_for(model.answer([question], on_token=heard.append), MODEL_SECONDS)
+        answer = await asyncio.wait_for(model.answer([question], tools=tools, on_token=heard.append), MODEL_SECONDS)
     except TimeoutError:
         if heard:
             remedy = f"It is slow: a thread waits up to {model.limits.total / 60:g} minutes for one answer."

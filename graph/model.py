@@ -24,6 +24,8 @@ from memory.errors import InterlockError, UnavailableError, UsageError
 
 __all__ = ["Answer", "Limits", "Model", "ProposedCall", "choose_model"]
 
+Chat = Runnable[LanguageModelInput, AIMessage]
+
 PRACTICE = "practice"
 DEFAULT_OPENAI_MODEL = "gpt-5-mini"
 OPENAI_URL = "https://api.openai.com/v1"
@@ -55,30 +57,32 @@ class Model:
 
     name: str
     is_practice: bool
-    chat: Runnable[LanguageModelInput, AIMessage] = field(repr=False)
+    chat: BaseChatModel = field(repr=False)
     place: Place = field(repr=False)
     limits: Limits = field(default_factory=Limits, repr=False)
     on_retry: Callable[[], None] = field(default=lambda: None, repr=False)
 
-    async def answer(self, messages: Sequence[BaseMessage], *, on_token: Callable[[str], None] | None = None) -> Answer:
-        """Streams where `on_token` is given; it gets cleaned pieces of the text, without what was thought before it.
+    async def answer(
+        self, messages: Sequence[BaseMessage], *, tools: Sequence[BaseTool] = (), on_token: Callable[[str], None] | None = None
+    ) -> Answer:
+        """The model is shown these tools. Streams where `on_token` is given; it gets cleaned pieces of the text, not of what was thought.
 
         Raises UnavailableError or RunFailedError in one line. Nothing is asked again once a piece was shown.
         """
-        voice = Voice(on_token)
+        voice, chat = Voice(on_token), _with_tools(self.chat, tools)
         try:
             async with asyncio.timeout(self.limits.total):
-                return await self._answer(list(messages), voice)
+                return await self._answer(chat, list(messages), voice)
         except TimeoutError:
             message = f"{self.place.at} did not finish an answer within {self.limits.total:g} seconds."
             raise UnavailableError(message, remedy="Resume the thread to ask again.", code="model_timeout") from None
 
-    async def _answer(self, messages: list[BaseMessage], voice: Voice) -> Answer:
+    async def _answer(self, chat: Chat, messages: list[BaseMessage], voice: Voice) -> Answer:
         tried = 0
         while True:
             tried += 1
             try:
-                return read_message(await self._ask(messages, voice), self.place.model)
+                return read_message(await self._ask(chat, messages, voice), self.place.model)
             except Exception as error:
                 if voice.is_broken:
                     raise
@@ -97,12 +101,12 @@ class Model:
             return trouble.after if trouble.after <= self.limits.longest_wait else None
         return min(self.limits.first_wait * 2.0 ** (tried - 1), self.limits.longest_wait) * random.uniform(1, 1.5)  # noqa: S311
 
-    async def _ask(self, messages: list[BaseMessage], voice: Voice) -> AIMessage:
+    async def _ask(self, chat: Chat, messages: list[BaseMessage], voice: Voice) -> AIMessage:
         if voice.on_token is None:
-            return await self.chat.ainvoke(messages)
+            return await chat.ainvoke(messages)
         voice.begin()
         whole: list[AIMessageChunk] = []
-        async with aclosing(cast("Any", self.chat.astream(messages))) as stream:
+        async with aclosing(cast("Any", chat.astream(messages))) as stream:
             async for chunk in _unless_silent(stream, self.limits.idle):
                 whole.append(chunk)
                 voice.say(text_of(chunk))
@@ -133,8 +137,8 @@ def _last(trouble: Trouble, tried: int) -> InterlockError:
 # --- choosing a model -------------------------------------------------------------------------------------------------
 
 
-def choose_model(settings: Settings, tools: Sequence[BaseTool], *, limits: Limits | None = None) -> Model:
-    """The model of the settings, with these tools bound to it. Asks nobody yet; raises UsageError.
+def choose_model(settings: Settings, *, limits: Limits | None = None) -> Model:
+    """The model of the settings. Asks nobody yet; raises UsageError.
 
     INTERLOCK_MODEL is `openai:NAME` for OpenAI and every compatible server (OPENAI_BASE_URL), `PROVIDER:NAME` for
     what langchain's `init_chat_model` knows, or `practice`. Without it: `openai:gpt-5-mini` where OPENAI_API_KEY is
@@ -145,7 +149,7 @@ def choose_model(settings: Settings, tools: Sequence[BaseTool], *, limits: Limit
     if setting == PRACTICE:
         from graph.practice import PracticeModel
 
-        return Model(PRACTICE, True, _with_tools(PracticeModel(), tools), Place(PRACTICE), limits)
+        return Model(PRACTICE, True, PracticeModel(), Place(PRACTICE), limits)
     provider, _, name = setting.partition(":")
     if not provider.strip() or not name.strip():
         raise UsageError(
@@ -154,9 +158,9 @@ def choose_model(settings: Settings, tools: Sequence[BaseTool], *, limits: Limit
             code="bad_setting",
         )
     if provider == "openai":
-        return _openai(name, settings, tools, limits)
+        return _openai(name, settings, limits)
     # The SDKs of other providers retry on their own, so that this layer does not.
-    return Model(setting, False, _with_tools(_other(provider, name), tools), Place(setting), replace(limits, tries=1))
+    return Model(setting, False, _other(provider, name), Place(setting), replace(limits, tries=1))
 
 
 def _without_setting(settings: Settings) -> str:
@@ -169,7 +173,7 @@ def _without_setting(settings: Settings) -> str:
     return f"openai:{DEFAULT_OPENAI_MODEL}" if settings.openai_api_key else PRACTICE
 
 
-def _openai(name: str, settings: Settings, tools: Sequence[BaseTool], limits: Limits) -> Model:
+def _openai(name: str, settings: Settings, limits: Limits) -> Model:
     url, key = settings.openai_base_url, settings.openai_api_key
     if not url and not key:
         raise UsageError(
@@ -196,7 +200,7 @@ def _openai(name: str, settings: Settings, tools: Sequence[BaseTool], limits: Li
     known = key if key and len(key) >= SHORTEST_KEY else ""
     secrets = tuple(secret for secret in (known, password, unquote(password)) if secret)
     place = Place(f"openai:{name}", url or OPENAI_URL, secrets)
-    return Model(place.model, False, _with_tools(chat, tools), place, limits)
+    return Model(place.model, False, chat, place, limits)
 
 
 def _check_url(url: str) -> str:
@@ -232,6 +236,6 @@ def _other(provider: str, name: str) -> BaseChatModel:
         ) from error
 
 
-def _with_tools(chat: BaseChatModel, tools: Sequence[BaseTool]) -> Runnable[LanguageModelInput, AIMessage]:
+def _with_tools(chat: BaseChatModel, tools: Sequence[BaseTool]) -> Chat:
     """Servers refuse an empty list of tools."""
     return chat.bind_tools(tools) if tools else chat

@@ -69,6 +69,8 @@ class Interlock:
             if existing is not None and existing.status == "waiting":
                 return await application.view(thread_id)
             starter, _ = await _voter(application, None)
+            if drive:
+                await application.meet()
             asked_by = Identity(named(requester), "claimed") if requester else starter
             await application.runs.create(NewRun(
                 thread_id=thread_id, input=clean(text), requester=asked_by, starter=starter, tenant=application.settings.tenant,

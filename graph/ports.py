@@ -1,8 +1,8 @@
 """The bundle that nodes and the driver work with. graph.app fills it; a test may replace any part."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Collection
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 from graph.deciding import Electorate
 from graph.model import Model
@@ -18,6 +18,15 @@ from tools.spec import Registry
 Node = Callable[..., Awaitable[dict[str, Any]]]  # (state, config) -> update
 
 
+class Tools(Protocol):
+    @property
+    def registry(self) -> Registry:
+        """What is known; nobody is asked for it."""
+
+    async def meet(self, names: Collection[str] | None = None) -> None:
+        """Asks the servers that have these tools what they are now, None: all servers. Each is asked once."""
+
+
 @dataclass(frozen=True, slots=True)
 class Ports:
     """`left` counts the model's turns that a thread may still take in this process; `tell` gets progress as (what, details).
@@ -30,7 +39,7 @@ class Ports:
     approvals: Approvals
     ledger: Ledger
     model: Model
-    registry: Registry
+    tools: Tools
     electorate: Electorate
     policy: Policy = field(default_factory=Policy)
     rejection_limit: int = 3
@@ -40,3 +49,7 @@ class Ports:
     tell: Callable[[str, dict[str, Any]], None] = lambda _what, _details: None
     watch: Watch = field(default_factory=Unwatched)
     stop: Stop = field(default_factory=Stop)
+
+    @property
+    def registry(self) -> Registry:
+        return self.tools.registry

@@ -37,6 +37,7 @@ from memory.errors import (
     RunFailedError,
     StoppedError,
     UnavailableError,
+    UsageError,
 )  # fmt: skip
 from memory.leases import Lease, LeaseLostError, held, is_dead, owner_name
 from memory.ledger import Execution
@@ -150,7 +151,7 @@ class Driver:
             return
         except StoppedError as error:
             await self._fail(lease, run, error, "stopped")
-        except (LeaseLostError, ConflictError, UnavailableError, RefusedError):
+        except (LeaseLostError, ConflictError, UnavailableError, RefusedError, UsageError):
             raise
         except InterlockError as error:
             await self._fail(lease, run, error, "failed")

@@ -6,9 +6,10 @@ is asked about until a person accepts it (`interlock tools --accept NAME`).
 
 import asyncio
 import threading
-from collections.abc import Callable, Collection, Coroutine, Mapping
-from contextlib import AbstractAsyncContextManager
+import time
+from collections.abc import Callable, Collection, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,74 +25,111 @@ if TYPE_CHECKING:
     from tools.mcp_session import Said
 
 LONGEST = 300  # characters of each side of a change
-
-
-@dataclass
-class Mcp:
-    """What the composition root gives. `pins` opens the store, None: nothing is compared. `say` takes what a person should know.
-
-    `on_change` is called where a server is seen to have changed in the middle: what is known of its tools is to be read anew.
-    """
-
-    file: Path
-    read_only: Collection[str] = ()
-    idempotent: Collection[str] = ()
-    pins: Callable[[], AbstractAsyncContextManager[ToolPins]] | None = None
-    say: Callable[[str], None] = lambda _text: None
-    on_change: Callable[[], None] = lambda: None
+DOWN_SECONDS = 60.0  # for so long a server that did not answer is not tried again
 
 
 @dataclass
 class _Found:
-    """Of one server: what it says now, or what it said when its tools were pinned and why it does not answer."""
+    """Of one server: what it says now, or what its pins say of it; `down` is why it did not answer, at `looked` (monotonic seconds)."""
 
     server: Server
     said: "list[Said]"
+    pinned: Mapping[str, Pin]
     down: InterlockError | None = None
-    pinned: Mapping[str, Pin] = field(default_factory=dict)
+    looked: float = 0.0
 
 
-def mcp_tools(environment: Mapping[str, str], mcp: Mcp | None) -> list[BaseTool]:
-    """Raises UsageError for the file, and UnavailableError where a server was never seen and does not answer."""
-    if mcp is None:
-        return []
-    servers = read(mcp.file, environment)
-    _refuse_if_not_installed(servers)
-    found = _in_a_thread(lambda: _look(servers, mcp)) if servers else []
-    made = [_made(mcp, one, said) for one in found for said in one.said]
+@dataclass
+class Mcp:
+    """The servers of `file`, and what is known of their tools: what is `pinned`, until a server has been asked.
+
+    `pins` is the store, None: nothing is compared. `say` takes what a person should know; `on_news` is called where something else is
+    known than before.
+    """
+
+    file: Path
+    environment: Mapping[str, str]
+    read_only: Collection[str] = ()
+    idempotent: Collection[str] = ()
+    pins: ToolPins | None = None
+    pinned: Sequence[Pin] = ()
+    say: Callable[[str], None] = lambda _text: None
+    on_news: Callable[[], None] = lambda: None
+    _found: dict[str, _Found] = field(default_factory=dict, init=False)
+    _looks: "dict[str, asyncio.Task[None]]" = field(default_factory=dict, init=False)
+
+    @cached_property
+    def servers(self) -> list[Server]:
+        """Raises UsageError for the file."""
+        servers = read(self.file, self.environment)
+        if servers and not _is_installed():
+            remedy = "python -m pip install 'interlock-agent[mcp]'"
+            raise UsageError("INTERLOCK_MCP is set, and the packages for it are not installed.", remedy=remedy, code="missing_extra")
+        return servers
+
+    def known(self) -> list[_Found]:
+        """Asks nobody."""
+        return [self._found.get(server.name) or _by_pins(server, self.pinned) for server in self.servers]
+
+    async def ask(self, names: Collection[str] | None = None) -> None:
+        """These servers, or all, that were not asked yet: all at the same time, and each one once, whoever else waits for it.
+
+        Raises UnavailableError where one was never seen and does not answer.
+        """
+        due = [one for one in self.servers if one.name not in self._found and (names is None or one.name in names)]
+        looks = [self._looks.get(server.name) or self._begin(server) for server in due]
+        if looks:
+            await asyncio.wait(looks)
+        for error in [look.exception() for look in looks]:
+            if error is not None:
+                raise error
+
+    def forget(self, name: str) -> None:
+        """A server was seen to have changed, or its change was accepted: it is asked anew."""
+        self._found.pop(name, None)
+        self.on_news()
+
+    def _begin(self, server: Server) -> "asyncio.Task[None]":
+        look = self._looks[server.name] = asyncio.create_task(self._look(server))
+        look.add_done_callback(lambda _: self._looks.pop(server.name, None))
+        return look
+
+    async def _look(self, server: Server) -> None:
+        from tools.mcp_session import listed
+
+        said, down = [], None
+        try:
+            said = await listed(server)
+        except UnavailableError as error:
+            down = error
+        found = _by_pins(server, await self.pins.all() if self.pins else ())
+        if down is None:
+            found.said = said
+            new = [_pin(server, one) for one in said if one.tool.name not in found.pinned and not one.problem]
+            if new and self.pins:
+                await self.pins.pin(new)
+        elif not found.pinned:
+            raise down
+        else:
+            found.down, found.looked = down, time.monotonic()
+            self.say(f"{down.message} Its tools are known from before, and cannot be called now.")
+        self._found[server.name] = found
+        self.on_news()
+
+
+def mcp_tools(mcp: Mcp | None) -> list[BaseTool]:
+    """Of all that is known so far. Raises UsageError for the file."""
+    made = [_made(mcp, one, said) for one in mcp.known() for said in one.said] if mcp else []
     return [tool for tool in made if tool is not None]
 
 
-async def examined(file: Path, environment: Mapping[str, str]) -> tuple[str, str]:
-    """In words: the servers with how many tools each has, and the keys of other programs that are not followed. Raises as `mcp_tools`."""
-    servers = read(file, environment)
-    _refuse_if_not_installed(servers)
-    found = await _look(servers, Mcp(file))
-    told = ", ".join(f"{one.server.origin}: {len(one.said)} tools" for one in found)
-    unread = "; ".join(f"{', '.join(one.unread)} of {one.name}" for one in servers if one.unread)
-    return told or f"{file} names no server that is on", unread
-
-
-def _refuse_if_not_installed(servers: list[Server]) -> None:
-    if servers and not _is_installed():
-        remedy = "python -m pip install 'interlock-agent[mcp]'"
-        raise UsageError("INTERLOCK_MCP is set, and the packages for it are not installed.", remedy=remedy, code="missing_extra")
-
-
-def _is_installed() -> bool:
-    from importlib.util import find_spec
-
-    return find_spec("mcp") is not None and find_spec("langchain_mcp_adapters") is not None
-
-
-def _in_a_thread(work: Callable[[], Coroutine[Any, Any, list[_Found]]]) -> list[_Found]:
-    """Tools are loaded by plain code, which a running loop may have called: so the servers are asked in a loop of their own."""
-    result: list[list[_Found]] = []
+def asked_by_plain_code(mcp: Mcp) -> Mcp:
+    """All servers, in a loop of their own: a running one may have called. Raises as `ask`."""
     failure: list[BaseException] = []
 
     def body() -> None:
         try:
-            result.append(asyncio.run(work()))
+            asyncio.run(mcp.ask())
         except BaseException as error:  # noqa: BLE001 - raised again below
             failure.append(error)
 
@@ -100,40 +138,27 @@ def _in_a_thread(work: Callable[[], Coroutine[Any, Any, list[_Found]]]) -> list[
     thread.join()
     if failure:
         raise failure[0]
-    return result[0]
+    return mcp
 
 
-async def _look(servers: list[Server], mcp: Mcp) -> list[_Found]:
-    from tools.mcp_session import listed
-
-    answers = await asyncio.gather(*(listed(server) for server in servers), return_exceptions=True)
-    for answer in answers:
-        if isinstance(answer, BaseException) and not isinstance(answer, UnavailableError):
-            raise answer
-    said = [one if isinstance(one, list) else [] for one in answers]
-    down = [one if isinstance(one, UnavailableError) else None for one in answers]
-    found = [_Found(*one) for one in zip(servers, said, down, strict=True)]
-    if mcp.pins is None:
-        if failed := next((one.down for one in found if one.down), None):
-            raise failed
-        return found
-    async with mcp.pins() as pins:
-        return await _compared(found, mcp, pins)
+async def examined(file: Path, environment: Mapping[str, str]) -> tuple[str, str]:
+    """In words: the servers with how many tools each has, and the keys of other programs that are not followed. Raises as `ask`."""
+    mcp = Mcp(file, environment)
+    await mcp.ask()
+    told = ", ".join(f"{one.server.origin}: {len(one.said)} tools" for one in mcp.known())
+    unread = "; ".join(f"{', '.join(one.unread)} of {one.name}" for one in mcp.servers if one.unread)
+    return told or f"{file} names no server that is on", unread
 
 
-async def _compared(found: list[_Found], mcp: Mcp, pins: ToolPins) -> list[_Found]:
-    known = {(pin.server, pin.tool): pin for pin in await pins.all()}
-    for one in found:
-        one.pinned = {tool: pin for (server, tool), pin in known.items() if server == one.server.name}
-        if one.down is not None:
-            if not one.pinned:
-                raise one.down
-            one.said = [_as_pinned(pin) for pin in one.pinned.values()]
-            mcp.say(f"{one.down.message} Its tools are known from before, and cannot be called now.")
-    new = [_pin(one.server, said) for one in found for said in one.said if said.tool.name not in one.pinned and not said.problem]
-    if new:
-        await pins.pin(new)
-    return found
+def _is_installed() -> bool:
+    from importlib.util import find_spec
+
+    return find_spec("mcp") is not None and find_spec("langchain_mcp_adapters") is not None
+
+
+def _by_pins(server: Server, pins: Sequence[Pin]) -> _Found:
+    pinned = {pin.tool: pin for pin in pins if pin.server == server.name}
+    return _Found(server, [_as_pinned(pin) for pin in pinned.values()], pinned)
 
 
 def _as_pinned(pin: Pin) -> "Said":
@@ -161,7 +186,7 @@ def _made(mcp: Mcp, found: _Found, said: "Said") -> BaseTool | None:
     believed = bool(hints and hints.readOnlyHint is True and server.name in mcp.read_only and not changed)
     base = StructuredTool(
         name=server.prefix + said.tool.name, description=_description(said), args_schema=dict(said.tool.inputSchema),
-        coroutine=_caller(mcp, server, said, acts=not believed),
+        coroutine=_caller(mcp, found, said, acts=not believed),
     )  # fmt: skip
     try:
         made = remote_tool(
@@ -180,17 +205,19 @@ def _description(said: "Said") -> str:
     return clean(said.tool.description or said.tool.title or f"The tool {said.tool.name} of a server that does not describe it.")
 
 
-def _caller(mcp: Mcp, server: Server, said: "Said", *, acts: bool) -> Callable[..., Coroutine[Any, Any, Any]]:
+def _caller(mcp: Mcp, found: _Found, said: "Said", *, acts: bool) -> Callable[..., Coroutine[Any, Any, Any]]:
     async def call_mcp_tool(**arguments: Any) -> Any:
         from langchain_core.tools import ToolException
 
         from tools.mcp_session import ChangedError, call
         from tools.spec import OutcomeUnknown
 
+        if found.down and time.monotonic() < found.looked + DOWN_SECONDS:
+            raise ToolException(f"{found.down.message} Nothing was run.")
         try:
-            return await call(server, said, arguments)
+            return await call(found.server, said, arguments)
         except ChangedError:
-            mcp.on_change()
+            mcp.forget(found.server.name)
             raise
         except OutcomeUnknown as error:
             if acts:

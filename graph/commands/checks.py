@@ -37,12 +37,13 @@ def tools(
         if accept is not None:
             me, _ = await who(application, who_as)
             await application.accept_tool(accept, me)
+        await application.meet()
         return listed(application.registry)
 
     def work() -> Shown:
-        from graph.app import load_registry
+        from graph.app import registry_of_today
 
-        return listed(load_registry(load_settings()))
+        return listed(registry_of_today(load_settings()))
 
     if accept is not None or is_mcp_set():
         run(json, compared)

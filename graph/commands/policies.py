@@ -29,10 +29,10 @@ def policy_check(
 
     def work() -> Shown:
         from graph import policy_trial
-        from graph.app import load_registry, refuse_unusable_targets
+        from graph.app import refuse_unusable_targets, registry_of_today
 
         settings = load_settings()
-        policy = policy_trial.load(settings, load_registry(settings), file)
+        policy = policy_trial.load(settings, registry_of_today(settings), file)
         refuse_unusable_targets(policy)
         document = policy_trial.check(policy)
         text = f"{len(document['rules'])} rules, digest {document['digest']}"
@@ -59,11 +59,11 @@ def policy_explain(
 
     def work() -> Shown:
         from graph import policy_trial
-        from graph.app import load_registry
+        from graph.app import registry_of_today
         from graph.identity import account
 
         settings = load_settings()
-        registry = load_registry(settings)
+        registry = registry_of_today(settings)
         known = registry.get(tool)
         if known is None and tool != ANSWER:
             remedy = f"There are: {', '.join(registry.names)}."
@@ -95,10 +95,10 @@ def policy_test(
 
     def work() -> Shown:
         from graph import policy_trial
-        from graph.app import load_registry
+        from graph.app import registry_of_today
 
         settings = load_settings()
-        rows = policy_trial.test(settings, load_registry(settings), file)
+        rows = policy_trial.test(settings, registry_of_today(settings), file)
         failed = sum(not row["ok"] for row in rows)
         lines = [{**row, "result": "ok" if row["ok"] else "DIFFERS", "verdict": row["got"].get("verdict", "")} for row in rows]
         table = screen.table(lines, ("line", "result", "tool", "verdict", "why"), "There are no tests.", width=width())

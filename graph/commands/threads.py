@@ -46,6 +46,8 @@ def start(
         if existing is not None:
             return await already_there(application, existing)
         starter, _ = await who(application, None)
+        if not detach:
+            await application.meet()  # as below: what the first thought needs
         new = NewRun(
             thread_id=thread_id, input=clean(text), requester=Identity(named(requester), "claimed") if requester else starter,
             starter=starter, tenant=application.settings.tenant, graph_version=GRAPH_VERSION, tools_version=application.registry.version,

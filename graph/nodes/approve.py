@@ -84,6 +84,8 @@ async def _take(ports: Ports, thread_id: str, call: Call, ballot: Ballot | None,
         return
     if call["kind"] == "unknown_outcome" and ballot.type == "reject":
         ballot = replace(ballot, type="abandon", detail={"text": ballot.comment})
+    if ballot.type == "modify":
+        await ports.tools.meet([call["name"]])
     try:
         facts = await facts_of(ports, thread_id, without=call["call_key"])
         judge = judge_with(validator(ports.registry, ports.policy, facts), await ports.electorate.people())

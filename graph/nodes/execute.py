@@ -48,6 +48,7 @@ def make_execute(ports: Ports) -> Node:
                 return {}  # it has not begun, and does not: it stays open
             with ports.stop.calling():
                 await open_all(ports, thread_id, work["ask"])
+                await ports.tools.meet([work["call"]["name"]])
                 return await _Performance(ports, lease, work["call"]).result()
 
     return execute_tools

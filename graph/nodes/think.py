@@ -42,11 +42,13 @@ def make_think(ports: Ports) -> Node:
         _refuse_if_fruitless(messages)
         refuse_if_refused_too_often(messages)
         _tell_who_thinks(ports, messages)
+        await ports.tools.meet()
+        tools = [tool.langchain for tool in ports.registry]
         reach("think_before_model")
         on_token = None if ports.policy.holds_answers else ports.on_token  # what people may keep back is not shown while it is written
         system = "\n\n".join(text for text in (SYSTEM, told(state.get("memories"))) if text)
         with ports.watch.span("model call", thread_id=thread_id, model=ports.model.name) as span:
-            answer = await ports.model.answer([SystemMessage(system), *transcript(messages)], on_token=on_token)
+            answer = await ports.model.answer([SystemMessage(system), *transcript(messages)], tools=tools, on_token=on_token)
             span.tell(calls=len(answer.calls))
         reach("think_after_model")
         proposal = _proposal(ports, answer, await facts_of(ports, thread_id))

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 from bench.openai_server import call, say
 from bench.ports import free_port
+from bench.silent import Silent
 
 SERVER = Path(__file__).parents[1] / "bench" / "mcp_server.py"
 pytestmark = pytest.mark.timeout(600)
@@ -141,6 +142,30 @@ def test_a_server_over_http_that_dies_in_the_middle_and_stays_away(agent: Any) -
     agent.model.play(say("It is down."))
     agent("approve", "t", expect=0)
     assert "Nothing was run" in agent.told()[0] and agent.world.count("note") == 0
+
+
+def test_who_decides_waits_for_no_server_of_no_concern(agent: Any) -> None:
+    """What runs is the approved call; only the model's next thought asks the servers what they have."""
+    policy(agent, '[tiers]\n1 = ["alice"]\n2 = ["bob"]\n[defaults]\nsources = ["claimed"]\n')
+    for thread in ("t", "u", "v", "w"):
+        agent.start(call("transfer", {"to": "bob", "amount": 5}), thread=thread)
+    agent.start(call("note", {"text": "a"}), thread="x")
+    with Silent() as silent:
+        connect(agent, silent.port)
+        for line in ("inbox", "show t", "runs", "start later --thread y --detach", "approve t --as alice --detach"):
+            agent(*line.split(), expect=0)
+        agent("reject", "u", "--then", "stop", "--as", "alice", expect=0)
+        agent("escalate", "v", "--as", "alice", expect=3)
+        agent("approve", "x", "--as", "alice", "--detach", expect=0)
+        assert silent.count == 0
+
+        approving = agent.cli.spawn("approve", "w", "--as", "alice", "--json")
+        silent.wait_for(1)
+        assert agent.world.lines("transfer") == ["5 to bob"] and approving.running
+        agent.model.play(say("Done."))
+        silent.let_go()
+        assert approving.wait().expect(0).json["final_answer"] == "Done."
+        assert silent.count == 1
 
 
 def test_what_other_programs_call_approved_is_not_followed(agent: Any, port: int) -> None:

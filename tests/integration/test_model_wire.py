@@ -62,7 +62,7 @@ def model(server, tmp_path):
 
 def chosen(server, home, limits=PATIENT, **settings):
     given = {"model": f"openai:{MODEL}", "openai_api_key": KEY, "openai_base_url": server.url} | settings
-    return choose_model(Settings(home=home, **given), [pay, log], limits=limits)
+    return choose_model(Settings(home=home, **given), limits=limits)
 
 
 class Asking:
@@ -73,7 +73,7 @@ class Asking:
         self.shown = ""
 
     async def __call__(self, model, messages=ASK):
-        return await model.answer(messages, on_token=self.hear if self.streaming else None)
+        return await model.answer(messages, tools=[pay, log], on_token=self.hear if self.streaming else None)
 
     def hear(self, piece):
         self.shown += piece
@@ -234,7 +234,7 @@ async def test_a_server_that_does_not_stream_is_understood_too(server, model):
 
 async def test_tokens_are_counted_where_the_server_is_openais(server, tmp_path):
     model = chosen(server, tmp_path)
-    model.chat.bound.stream_usage = True
+    model.chat.stream_usage = True
     server.play(say("Hello."))
     assert (await Asking(True)(model)).usage["input_tokens"] > 0
 
@@ -483,7 +483,7 @@ async def test_a_graph_that_streams_messages_gets_the_same_answer(server, model)
     got = []
 
     async def think(state):
-        got.append(await model.answer(ASK))
+        got.append(await model.answer(ASK, tools=[pay, log]))
         return {}
 
     builder = StateGraph(dict)

@@ -38,7 +38,7 @@ LOCAL = "http://127.0.0.1:9/v1"
     ],
 )
 def test_chooses(tmp_path, settings, name):
-    model = choose_model(Settings(home=tmp_path, **settings), [])
+    model = choose_model(Settings(home=tmp_path, **settings))
     assert (model.name, model.is_practice) == (name, name == "practice")
     assert "sk-1" not in repr(model)
 
@@ -62,7 +62,7 @@ def test_chooses(tmp_path, settings, name):
 )
 def test_refuses_settings_that_name_no_model(tmp_path, settings, words):
     with pytest.raises(UsageError) as refused:
-        choose_model(Settings(home=tmp_path, **settings), [])
+        choose_model(Settings(home=tmp_path, **settings))
     said = f"{refused.value.message} {refused.value.remedy}"
     assert "\n" not in said
     assert "pass" not in said.replace("passed", "")
@@ -75,7 +75,7 @@ import sys
 from pathlib import Path
 from graph.model import choose_model
 from graph.settings import Settings
-choose_model(Settings(home=Path(".")), [])
+choose_model(Settings(home=Path(".")))
 print([name for name in ("openai", "langchain_openai", "langgraph") if name in sys.modules])
 """
 

@@ -197,17 +197,17 @@ def deploy_code(project_id: str, version: str, environment: str = "production") 
 
 @pytest.mark.parametrize("streaming", [False, True])
 async def test_answers_as_every_model_does(tmp_path, streaming):
-    model = choose_model(Settings(home=tmp_path), [deploy_code])
+    model = choose_model(Settings(home=tmp_path))
     shown = []
     on_token = shown.append if streaming else None
     assert model.is_practice
-    answer = await model.answer([HumanMessage("deploy shop 1.4.2 to staging")], on_token=on_token)
+    answer = await model.answer([HumanMessage("deploy shop 1.4.2 to staging")], tools=[deploy_code], on_token=on_token)
     (call,) = answer.calls
     assert (call.name, call.problem) == ("deploy_code", None)
     assert call.args == {"project_id": "shop", "version": "1.4.2", "environment": "staging"}
     assert call.id
     assert (answer.text, answer.model_name, shown) == ("", "practice", [])
-    text = (await model.answer([HumanMessage("hello")], on_token=on_token)).text
+    text = (await model.answer([HumanMessage("hello")], tools=[deploy_code], on_token=on_token)).text
     assert "no language model" in text
     assert "".join(shown) == (text if streaming else "")
     assert not streaming or len(shown) > 5
