@@ -87,7 +87,7 @@ class Interlock:
         *,
         comment: str = "",
         args: Mapping[str, Any] | None = None,
-        then: Literal["continue", "stop"] = "continue",
+        then: Literal["continue", "compensate", "stop"] = "continue",
         text: str = "",
         by: str | None = None,
         drive: bool = True,

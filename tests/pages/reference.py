@@ -1,6 +1,6 @@
 """docs/reference.md from the code: commands, exit codes, settings, documents, error codes, names, the policy file.
 
-    python tests/pages/reference.py     writes it anew, as `make fix` does
+python tests/pages/reference.py     writes it anew, as `make fix` does
 """
 
 import ast

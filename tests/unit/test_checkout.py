@@ -1,5 +1,6 @@
 """What a stranger relies on in this checkout: its verbs, its documents, its pinned requirements."""
 
+import inspect
 import itertools
 import json
 import os
@@ -10,8 +11,9 @@ from pathlib import Path
 
 import pytest
 from field import table
-from pages import reference
+from pages import blocks, reference
 
+from graph.notebook import Interlock
 from graph.settings import KNOWN
 from memory.errors import EXIT_CODES
 
@@ -50,6 +52,11 @@ def test_files_and_verbs_that_documents_name_exist(document: Path) -> None:
         assert re.search(rf"^{verb}:", MAKEFILE, re.MULTILINE), f"there is no make {verb}"
 
 
+@pytest.mark.parametrize("document", blocks.DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
+def test_every_command_of_a_document_is_run_by_a_test_or_says_which_one_runs_it_instead(document: Path) -> None:
+    assert list(blocks.faults(document)) == [], "what a block may be: tests/pages/blocks.py"
+
+
 def test_every_document_is_reached_from_the_readme() -> None:
     reached: set[Path] = set()
     left = [ROOT / "README.md"]
@@ -74,6 +81,14 @@ def test_the_readme_says_of_settings_and_exit_codes_what_the_code_says() -> None
     assert rows == [(name, one.default, one.meaning) for name, one in KNOWN.items()]
     codes = re.findall(r"^\| (\d+) \| (.*) \|$", readme, re.MULTILINE)
     assert codes == [(str(code), meaning) for code, meaning in EXIT_CODES.items()]
+
+
+def test_calls_from_python_are_as_their_page_shows_them() -> None:
+    shown = re.findall(r"`(\w+)\((.*?)\)`", (ROOT / "docs/python.md").read_text().partition("| call |")[2].partition("\n\n")[0])
+    assert {name for name, _ in shown} == {name for name in vars(Interlock) if not name.startswith("_")} - {"close"}
+    for name, parameters in shown:
+        known = list(inspect.signature(getattr(Interlock, name)).parameters.values())[1:]
+        assert parameters.replace('"', "'") == ", ".join(str(one.replace(annotation=one.empty)) for one in known)
 
 
 def test_the_reference_is_as_the_code_says() -> None:

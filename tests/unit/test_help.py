@@ -6,16 +6,19 @@ from pathlib import Path
 
 import pytest
 import typer
+from pages.blocks import DOCUMENTS
 from pages.reference import walk
 
 from cli import app
 from graph.documents import PRINTED
 
 README = (Path(__file__).parents[2] / "README.md").read_text()
+OF_OTHERS = {"--help"}
 WORD = re.compile(r"[a-z]+\b")
 
 
 COMMANDS = dict(walk(typer.main.get_command(app)))
+GROUPS = {name.partition(" ")[0] for name in COMMANDS if " " in name}
 
 
 @pytest.mark.parametrize("name", COMMANDS)
@@ -38,8 +41,22 @@ def test_every_command_can_be_used_by_a_machine(name: str) -> None:
     assert {"--json", "--log"} <= options_of(name)
 
 
-def test_commands_and_options_that_the_readme_names_exist() -> None:
-    """In its sentences and its table: what stands in its blocks is run by tests/e2e/test_readme.py."""
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+def test_commands_and_options_that_a_document_names_exist(document: Path) -> None:
+    """In its sentences and tables, and in files for other programs: what stands in console blocks is run by tests/e2e/test_documents.py."""
+    every = {option for name in COMMANDS for option in options_of(name)}
+    text = document.read_text()
+    services = re.sub(r"^```(?!ini|yaml).*?^```$", "", text, flags=re.MULTILINE | re.DOTALL)
+    for words in re.findall(r"(?:`|bin/)interlock ([^`\n]*)", services):
+        if "--install-completion" not in words and words not in GROUPS:
+            [name, *_] = called(words) or [""]
+            assert name, f"interlock {words}"
+            assert set(re.findall(r"--[a-z][a-z-]*", words.partition(" | ")[0])) <= options_of(name), f"interlock {words}"
+    for place in re.findall(r"`(--[a-z][a-z-]+[^`\n]*)`", text):
+        assert set(re.findall(r"--[a-z][a-z-]*", place)) <= every | OF_OTHERS, place
+
+
+def test_the_table_of_the_readme_has_every_command() -> None:
     text = re.sub(r"^```.*?^```$", "", README, flags=re.MULTILINE | re.DOTALL)
     rows = re.findall(r"^\| (`.*?) \|", text[text.index("## Commands") : text.index("| exit code")], re.MULTILINE)
     named = {name for row in rows for part in re.findall(r"`([^`]+)`", row) for name in called(part)}
@@ -47,11 +64,6 @@ def test_commands_and_options_that_the_readme_names_exist() -> None:
         group, *words = (part.partition(" ")[0] for part in re.findall(r"`([^`]+)`", row))
         named |= {f"{group} {word}" for word in words} & COMMANDS.keys()
     assert named == COMMANDS.keys()
-    every = {option for name in COMMANDS for option in options_of(name)}
-    for place in re.findall(r"`([^`\n]+)`", text):
-        assert set(re.findall(r"--[a-z][a-z-]*", place)) - {"--help", "--install-completion"} <= every, place
-        if place.startswith("interlock ") and "--install-completion" not in place:
-            assert called(place.removeprefix("interlock ")), place
 
 
 def test_what_every_command_prints_is_described() -> None:
